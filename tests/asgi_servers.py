@@ -25,7 +25,7 @@ def _on_granian(port: str) -> list[str]:
 
 
 SERVERS = {"stock uvicorn": _on_uvicorn, "granian": _on_granian}
-"""How each of them is started, with the port that it listens on."""
+"""Command-line arguments of each server, by its name; the functions are given the port."""
 
 
 class ServedByAnother(FeedkeepProcess):

@@ -1,4 +1,4 @@
-"""Who changes lists in tests."""
+"""Author of the changes that tests make."""
 
 from __future__ import annotations
 

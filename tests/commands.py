@@ -40,7 +40,7 @@ _WRITTEN = os.O_CREAT | os.O_WRONLY | os.O_APPEND
 
 
 CHEAP = argon2id.Cost(8, 1, 1)
-"""What hashes cost here: nothing."""
+"""Cost of password hashes in tests: as low as possible."""
 
 
 def run(

@@ -1,4 +1,4 @@
-"""What all tests share: a real service in a process of its own, and clients that talk to it."""
+"""Fixtures shared by all tests: a service in a process of its own, and its clients."""
 
 import asyncio
 import gc
@@ -24,11 +24,11 @@ from feedkeep.store.postgres import breaker, connections
 os.environ.pop("SSL_CERT_FILE", None)
 os.environ["SSL_CERT_DIR"] = os.devnull
 
-# What httpx waits for, unless it is told otherwise: five seconds, which says how busy a machine is.
+# Default timeout of httpx: five seconds are too short on a busy machine.
 _waits_for: httpx.Timeout = inspect.signature(httpx.get).parameters["timeout"].default
 _waits_for.connect = _waits_for.read = _waits_for.write = _waits_for.pool = 30.0
 
-# Where there is room, only the full form waits for a disk: that would take a fifth of the time.
+# If there is room in memory, only the full form waits for a disk: a fifth of the time.
 _IN_MEMORY, _ROOM_BYTES = Path("/dev/shm"), 2 * 1024**3  # noqa: S108 - it makes a folder of its own
 if not IS_FULL and _IN_MEMORY.is_dir() and shutil.disk_usage(_IN_MEMORY).free > _ROOM_BYTES:
     os.environ.setdefault("TMPDIR", str(_IN_MEMORY))
@@ -40,7 +40,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 connections.CONNECT_SECONDS = connections.STATEMENT_SECONDS = 30.0
 breaker.SUSPECT_SECONDS = breaker.PROBE_SECONDS = 30.0
 
-# How long an example takes says how busy the machine is.
+# No deadline: the duration of an example depends on how busy the machine is.
 hypothesis.settings.register_profile(
     "untimed",
     deadline=None,
@@ -55,7 +55,7 @@ LONGEST = (
     "test_running_on_postgres.py", "test_linearizable.py", "test_kills.py", "test_many_actions.py",
     "test_fuzz.py", "test_copying.py",
 )  # fmt: skip
-"""What begins first, so that nothing long is left over at the end, when there is nothing beside."""
+"""Test modules to run first, so that no long one runs alone at the end."""
 
 
 @pytest.hookimpl(wrapper=True)
@@ -113,12 +113,12 @@ NO_BROWSER = "There is no Chromium on this machine."
 
 @pytest.fixture(scope="session")
 def no_browser():
-    """Why the tests in a browser are left out where there is none."""
+    """Reason for skipping the tests in a browser, if there is none."""
     return NO_BROWSER
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how many tests were left out for want of a browser, and what another one left out."""
+    """Report the tests and checks that were skipped for want of a browser or of promtool."""
     passed = terminalreporter.stats.get("passed", [])
     if shutil.which("promtool") is None and any(
         "prometheus_itself" in one.nodeid for one in passed
@@ -171,7 +171,7 @@ CORE = {
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run what asks for `feedkeep` on each store; in the short form, only stores' own tests do.
+    """Parametrize tests with `feedkeep` by store; in the short form, only stores' own tests.
 
     The longest form runs the core of the contract behind other servers, too.
     """

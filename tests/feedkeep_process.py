@@ -35,7 +35,7 @@ NEVER_LOGGED = re.compile(
 """Tokens, sessions, links, recovery codes, headers with credentials, and the feed URLs of tests."""
 
 SHORTEST_TO_SEARCH = 8
-"""What is shorter may be in a database by chance."""
+"""Minimum length of the texts to search for; shorter ones may be in a database by chance."""
 
 _START_SECONDS = 20
 _AT_THE_START = Path(__file__).parent / "proofs" / "at_the_start"
@@ -44,7 +44,7 @@ _addresses = count()
 
 
 def from_elsewhere() -> dict[str, str]:
-    """Return what a proxy adds to the requests of a client with an address of its own."""
+    """Return the headers that a proxy adds for a client with an address of its own."""
     number = next(_addresses)
     return {"X-Forwarded-For": f"198.18.{number // 250}.{number % 250 + 1}"}
 
@@ -90,7 +90,7 @@ class FeedkeepProcess:
         self._is_from_nothing = is_from_nothing or commands.IS_AS_USERS_HAVE_IT
 
     def run_first(self, *programs: str) -> None:
-        """Let every process run programs of `tests/proofs/broken` before anything else.
+        """Make every process run programs of `tests/proofs/broken` before anything else.
 
         A process that did not run them to their end raises `DidNotRunFirst`, here in the test.
         """
@@ -160,7 +160,7 @@ class FeedkeepProcess:
         return self.wait()
 
     def ports(self) -> set[int]:
-        """Return where the process listens (proc(5))."""
+        """Return the ports that the process listens on (proc(5))."""
         rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
         listening = {f"socket:[{row[9]}]": row[1] for row in rows if row[3] == "0A"}
         files = Path(f"/proc/{self.process.pid}/fd").iterdir()
@@ -251,7 +251,7 @@ class FeedkeepProcess:
         return done.stdout
 
     def use(self, work: Callable[[Service], Awaitable[T]], *, is_costly: bool = False) -> T:
-        """Do what a command would do on the service's database, without the cost of a process.
+        """Run `work` on the service's database, like a command, but without a process of its own.
 
         Passwords are hashed at no cost, unless it `is_costly`: then as all are.
         """
@@ -318,7 +318,7 @@ def _in_proc(host: str, port: int) -> str:
 
 
 def _unread_bytes(sender: str, receiver: str) -> int:
-    """Return how much of what was sent from one address to another is not read yet (proc(5)).
+    """Return the number of bytes between two addresses that the receiver has not read (proc(5)).
 
     Of other receivers, one may never read what an earlier sender at the same address has sent.
     """
@@ -362,7 +362,7 @@ def write_while(process: FeedkeepProcess, number: int) -> tuple[list[str], str, 
 
 
 def _is_a_worker(pid: int) -> bool:
-    """Say it of one that was spawned, and of one that was forked by what was forked itself."""
+    """Whether a process is a worker: spawned, or forked by the fork server."""
     with contextlib.suppress(OSError):  # it ends just now
         command = Path(f"/proc/{pid}/cmdline").read_bytes()
         return b"spawn_main" in command or b"multiprocessing.forkserver" in command
@@ -370,7 +370,7 @@ def _is_a_worker(pid: int) -> bool:
 
 
 def _accepts(pid: int) -> bool:
-    """Say whether a process waits for connections: that comes last, when it can serve (proc(5))."""
+    """Whether a process accepts connections, which is its last step when starting (proc(5))."""
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     listening = {f"socket:[{row[9]}]" for row in rows if row[3] == "0A"}
     process = Path(f"/proc/{pid}")

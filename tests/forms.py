@@ -1,4 +1,4 @@
-"""Which form tests have: the short one of `make test`, a longer one in CI, or the full one."""
+"""Forms of the tests: the short one of `make test`, a longer one in CI, and the full one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ IS_FULL = _FORM == "full"
 IS_LONG = IS_FULL or _FORM == "long"
 
 in_the_long_form = pytest.mark.long_form
-"""Marks what a cheaper test shows, too: the short form does without it."""
+"""Marks tests that the short form skips, since a cheaper test shows the same."""
 
 
 def first_of(first: object, *others: object) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Feeds that a service knows, without anybody having looked at them: tests ask no other host."""
+"""Feeds with stored data that were never fetched: tests send no requests to other hosts."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ async def note(
     episodes: Sequence[Episode] = (),
     **fields: object,
 ) -> Feed:
-    """Let a service know a feed, as after a look that is not to be repeated soon.
+    """Store a feed, as after a fetch that is not due again soon.
 
-    That look is an hour ahead, so that it is later than when any account first had the feed.
+    The time of the fetch is an hour ahead, which is after any account first had the feed.
     """
     feeds, guid, now = service.store.feeds, parse_feed_url(url).guid, service.now()
     await feeds.want({guid: url}, now)
@@ -89,7 +89,7 @@ async def note(
 
 
 async def had_always(service: Service, url: str) -> None:
-    """Let accounts that are subscribed to a feed have had it always."""
+    """Make a feed part of its subscribers' lists since before any fetch."""
     guid, store, last = parse_feed_url(url).guid, service.store, AccountId(0)
     while last is not None:
         last, listed = await store.feeds.subscribed(last, 1_000)
@@ -114,7 +114,7 @@ def know(
     fields: dict[str, object] | None = None,
     **content: object,
 ) -> Feed:
-    """Let a service know a feed of a title, with its episodes, and more of its content and fields.
+    """Store a feed with its title, its episodes, and further content and fields.
 
     With `fields`, which may be of long ago, its subscribers have had it always.
     """

@@ -34,7 +34,7 @@ FORMER_STATES_IN_A_FAMILY = 3
 
 
 async def library(accounts: int, entries: int) -> AsyncIterator[Records]:
-    """Yield what `accounts` accounts with `entries` entries each have, as an archive does."""
+    """Yield the records of `accounts` accounts with `entries` entries each, like an archive."""
     ids = [AccountId(2**62 + 1_000_003 * number) for number in range(accounts)]
     for kind in range(KINDS):
         for number, account_id in enumerate(ids):
@@ -147,7 +147,7 @@ def _state(entry: Entry) -> EntryState:
 
 
 def _former(number: int) -> Iterator[EntryState]:
-    """What the renamed feed was before, and a pointer that is gone."""
+    """Former states of the renamed feed, and a deleted pointer."""
     clock = 10**15 + 10 * number
     renamed, former = Guid(f"{number:08x}-0000-4000-8000-000000000001"), _url("old", number)
     app_url = _url("app", number)

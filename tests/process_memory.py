@@ -1,4 +1,4 @@
-"""How much memory a process takes, as the kernel has it (proc_pid_status(5))."""
+"""Memory of a process, as reported by the kernel (proc_pid_status(5))."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a recorder has counted, as tests ask for it."""
+"""Values that a recorder has counted."""
 
 from __future__ import annotations
 

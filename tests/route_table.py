@@ -36,7 +36,7 @@ def bare(template: str) -> str:
 
 
 def choices(template: str) -> dict[str, list[str]]:
-    """Return what the names of a template can be, where it lists that."""
+    """Return the values of a template's parameters that list them."""
     return {
         name: stands_for.split("|")
         for name, stands_for in _NAME.findall(template)

@@ -90,7 +90,7 @@ def open_store(request: pytest.FixtureRequest) -> OpenStore:
 
 @pytest.fixture(name="open_store", params=["sqlite"])
 def open_store_of_one_kind(request: pytest.FixtureRequest) -> OpenStore:
-    """Does that for what shows something else than how things are stored."""
+    """Opens stores of one kind, for tests of other things than storage."""
     return _opener(request)
 
 

@@ -37,7 +37,7 @@ LOOPBACK = (network("127.0.0.0/8"),)
 
 @dataclass(frozen=True)
 class Request:
-    """What a host was asked; the names of headers are in lower case."""
+    """A request that a host received; the names of headers are in lower case."""
 
     method: str
     target: str
@@ -107,7 +107,7 @@ class Victim:
     It waits for that one only for a while, since none may come.
 
     Attributes:
-        most_at_once: How many connections it had at the same time, at most.
+        most_at_once: Maximum number of concurrent connections.
     """
 
     def __init__(self, host: Host, body: bytes, patience_seconds: float) -> None:
@@ -131,7 +131,7 @@ class Victim:
 
 
 class WebOfHosts:
-    """Hosts that are there until it is left.
+    """Hosts that exist until the context ends.
 
     Attributes:
         names: The addresses of each name; a test may change them at any time.
@@ -193,7 +193,7 @@ class WebOfHosts:
 
 
 def got(web: WebOfHosts, url: str, policy: ClientPolicy | None = None, **asked: Any) -> Answer:
-    """Return what a client gets in that web."""
+    """Return the answer to a client's request in that web."""
 
     async def get() -> Answer:
         async with GuardedClient(policy or web.policy(), web.look_up) as client:

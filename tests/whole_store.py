@@ -1,4 +1,4 @@
-"""All that is in a small store, for tests."""
+"""Complete content of a small store, for tests."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ TAIL = """
 
 
 def stored(report: dict[str, Any], version: str, confirmed: dict[str, str]) -> dict[str, Any]:
-    """Return what is stored of a report; of what was confirmed before, what still fails."""
+    """Return the stored form of a report, with the confirmed causes of checks that still fail."""
     bad = [one for one in report["checks"] if one["outcome"] in {"failed", "not run"}]
     names = ("level", "name", "protocol", "outcome", "said", "cause")
     return {

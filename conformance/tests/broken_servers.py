@@ -374,7 +374,7 @@ def each_device_has_a_list(patch: Patch) -> None:
     patch.setattr(Reference, "feeds", of_device)
 
 
-# What real apps send.
+# Faults with requests of real apps.
 def _refuse(patch: Patch, is_refused: Callable[[Asked], bool], status: int = 400) -> None:
     def routed(server: Reference, asked: Asked) -> Reply:
         if is_refused(asked):
@@ -838,7 +838,7 @@ def a_merge_takes_the_status_of_the_one_that_is_renamed(patch: Patch) -> None:
     patch.setattr(Subscriptions, "change", changed)
 
 
-# What strangers get, and how long it takes.
+# Faults with strangers, and slow replies.
 _admit = Reference._admit
 
 
@@ -886,7 +886,7 @@ def any_token_is_taken(patch: Patch) -> None:
 
 
 def _silent_after(patch: Patch, text: bytes) -> None:
-    """Let a poll that has a text among what was added, or played, get no reply."""
+    """Give no reply to polls with a text among the added feeds or the plays."""
 
     def answers(server: Reference, how: str, target: str, headers: Any, body: bytes) -> Reply:
         reply = answer(server, how, target, headers, body)

@@ -59,7 +59,7 @@ class Running:
         self.status = client(self._options, self.stopped)
 
     def until(self, pattern: str) -> str:
-        """Return what the first group of a pattern is, as soon as that was printed."""
+        """Wait until a pattern was printed; return its first group."""
         while not (found := re.search(pattern, self.printed)):
             assert self._thread.is_alive(), self.printed
             time.sleep(0.01)

@@ -34,7 +34,7 @@ def address(server: Reference) -> Iterator[str]:
 
 @pytest.fixture
 def command(address: str, tmp_path: Path) -> Command:
-    """Return what runs the command against the server."""
+    """Return a function that runs the command against the server."""
     file = tmp_path / "password"
     file.write_text(f"{PASSWORD}\nnot this line\n")
 

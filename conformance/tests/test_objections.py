@@ -1,4 +1,4 @@
-"""What a strict reader of the contract has against requests, and what not."""
+"""Objections of a strict reader of the contract to requests, and their absence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENTRY = {"feed_url": URL, "guid": DERIVED, "is_subscribed": True, "subscription_
 
 
 class Talk:
-    """What one client and a service say, one exchange each second."""
+    """Messages between one client and a service, one exchange each second."""
 
     def __init__(self) -> None:
         self.reader = StrictReader()

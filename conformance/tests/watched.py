@@ -133,7 +133,7 @@ def strict() -> Any:
 def wrong_with(
     app: Any, phone: Callable[..., Phone] = Phone, only: str = "", feeds: int = 0
 ) -> tuple[dict[str, str], Watch]:
-    """Let an app go through all cases, or one; return what was wrong in which, and the watch.
+    """Run an app through all cases, or one; return the errors by case, and the watch.
 
     `feeds` is how many the account has before.
     """

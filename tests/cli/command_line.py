@@ -1,4 +1,4 @@
-"""What commands answer: an error in one sentence, and what they show on a terminal."""
+"""Helpers that run commands: error messages, and sessions on a terminal."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def checked(url, processes, after=0):
 
 
 def damage(url):
-    """Let the counts of three accounts be wrong."""
+    """Make the stored counts of three accounts wrong."""
     one = "SELECT account_id FROM account ORDER BY account_id LIMIT 1 OFFSET {}"
     with closing(open_file(Path(url.removeprefix("sqlite:///")))) as database:
         for number in DAMAGED:

@@ -19,7 +19,7 @@ COMMANDS = [
     *("migrate", "check", "version"),
 ]
 LEAF = 13
-"""What a page of a table without pages below it starts with (SQLite's file format, 1.6)."""
+"""Type byte of a leaf page of a table b-tree (SQLite's file format, 1.6)."""
 
 
 def test_help_reads_like_a_manual(offline):

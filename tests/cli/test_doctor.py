@@ -56,7 +56,7 @@ def serving(owner):
 
 
 def fetching(owner, host):
-    """Let feeds be fetched from a host; return the address of one that it has."""
+    """Enable fetching from a host; return the URL of a feed on it."""
     owner.environment |= {
         "FEEDKEEP_FETCH": "public",
         "FEEDKEEP_FETCH_ALLOWED": "127.0.0.0/8",
@@ -81,7 +81,7 @@ def examined(owner, feed="", *, faults=0):
 
 
 def fault(owner, subject, feed="", *, faults=1):
-    """Return what is said of a subject, which has to be a fault, among so many."""
+    """Return the text about a subject, which must be one of `faults` faults."""
     verdict, text = examined(owner, feed, faults=faults)[subject]
     assert verdict == "fault"
     return text

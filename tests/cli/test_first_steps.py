@@ -1,4 +1,4 @@
-"""What a newcomer does wrong is told: a database that is not there, a setting that is not valid."""
+"""Errors of first-time users: a missing database, an invalid setting."""
 
 import re
 

@@ -25,7 +25,7 @@ NO_FEEDKEEP = (
 
 @contextmanager
 def something_else(answer):
-    """Let another server answer at an address on loopback."""
+    """Run another HTTP server on loopback that sends `answer`."""
 
     class Another(BaseHTTPRequestHandler):
         def do_GET(self):

@@ -27,7 +27,7 @@ def with_feeds(process):
 
 
 def as_on_the_path(told):
-    """Return what a command told as if the shell had found it by its name alone."""
+    """Return a command's output as if the shell had found the command on its PATH."""
     return told.replace(f"`{FEEDKEEP} ", "`feedkeep ")
 
 
@@ -48,7 +48,7 @@ async def moment_of_now(service):
 
 
 def preview(feedkeep, *asked):
-    """Return what a command shows, and does not do, since there is no terminal to ask on."""
+    """Return a command's preview; it does nothing without a terminal to confirm on."""
     shown = feedkeep.run(*asked)
     assert shown.returncode == 1
     reason = "Nothing was done: there is no terminal to confirm on; give --yes."

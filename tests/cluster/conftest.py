@@ -33,7 +33,7 @@ def own_cluster(cluster):
 
 @pytest.fixture
 def amount():
-    """Chooses how many: in the short form, and in the full one."""
+    """Chooses a number for the short form or the full one."""
     return lambda short, full: full if IS_FULL else short
 
 

@@ -10,12 +10,12 @@ from waiting import until_so
 from writers import going_on
 
 PAUSE_SECONDS = 0.1
-"""How long a client waits that was answered 503; Retry-After says a second or more."""
+"""Wait of a client after a 503, in seconds; Retry-After would be a second or more."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What came of a write: its status (0: the connection was cut), and when."""
+    """The reply to a write: its status (0 if the connection was cut) and times."""
 
     account: int
     status: int

@@ -1,7 +1,7 @@
-"""What `make prove-cluster` runs: the drills on a cluster, or a sentence where there is no Citus.
+"""Run the drills of `make prove-cluster`, or say that there is no Citus.
 
-It ends with 0 if every drill that ran passed, and also if there is no Citus and no place was
-named for it; then it says that nothing was run. It ends with 2 if a place was named that has none.
+Exits with 0 if every drill that ran passed, and also if there is no Citus and no place was named
+for it; then it says that nothing was run. Exits with 2 if the named place has no Citus.
 """
 
 import os

@@ -20,10 +20,10 @@ SETTINGS = {
 
 @dataclass
 class Cluster:
-    """Where the coordinator and the workers are, as their superuser.
+    """URLs of the coordinator and the workers, as their superuser.
 
-    And their processes, and the programs of PostgreSQL, if the drill has started them: of a cluster
-    that runs already, nothing is killed.
+    Also their processes, and the programs of PostgreSQL, if the drill has started them: nothing of
+    a cluster that already runs is killed.
     """
 
     coordinator: str
@@ -39,7 +39,7 @@ class Cluster:
 
 
 def programs_with_citus(prefix):
-    """Return where the programs of a PostgreSQL with Citus are: under a prefix, or pg_config's."""
+    """Return the folder of the programs of PostgreSQL with Citus: in a prefix, or pg_config's."""
     if prefix:
         found = sorted(Path(prefix).resolve().glob("**/bin/postgres"))
         folders = [program.parent for program in found]

@@ -22,7 +22,7 @@ ON s.shardid = get_shard_id_for_distribution_column('feedkeep.account', n.accoun
 
 
 def accounts_on(cluster, process, crowd, port):
-    """Return which of the crowd's accounts are on the worker with a port."""
+    """Return the indexes of the crowd's accounts on the worker with a port."""
 
     async def ids(service):
         return [(await service.accounts.named(name)).id for name in crowd.names]

@@ -1,4 +1,4 @@
-"""How fast a cluster takes writes, beside one PostgreSQL of the same installation."""
+"""Write rate of a cluster, compared with one PostgreSQL of the same installation."""
 
 import asyncio
 import time
@@ -14,7 +14,7 @@ RELOAD = "SELECT pg_reload_conf()"
 
 
 async def rate(crowd):
-    """Return how many feeds a second are added, one with each request."""
+    """Return the number of feeds added per second, one with each request."""
     async with crowd.writing(looks=False):
         await crowd.until_more(2 * ACCOUNTS)
         began = time.monotonic()
@@ -26,7 +26,7 @@ async def rate(crowd):
 
 @pytest.fixture(params=[32, 8])
 def shards(request, own_cluster):
-    """Into how many shards tables are split: as Citus does it by itself, and fewer."""
+    """Number of shards of the tables: Citus's default, and a lower one."""
     shards = request.param
     for statement in (f"ALTER SYSTEM SET citus.shard_count = {shards}", RELOAD):
         execute(own_cluster.coordinator, statement)

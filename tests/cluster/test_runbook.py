@@ -1,4 +1,4 @@
-"""What docs/postgresql.md says makes a cluster that serves."""
+"""The steps in docs/postgresql.md set up a working cluster."""
 
 import os
 import time

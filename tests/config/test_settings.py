@@ -55,7 +55,7 @@ A_PORT, A_LIST = "a whole number from 0 to 65535.", "a list of at most 1,000 val
         ("OIDC_ADMIN_CLAIM", "admins", '_CLAIM is "admins", and has to be claim=value, such as'),
         ("FETCH_ALLOWED", "10.0.0.0/8, home", 'fetch_allowed has "home"'),
         ("FETCH_DENIED", "10.0.0.1/8", 'fetch_denied has "10.0.0.1/8"'),
-        # What could never match a proxy or an origin:
+        # Values that could never match a proxy or an origin:
         ("TRUSTED_PROXIES", "nginx", "trusted_proxies has ..., such as "),
         ("TRUSTED_PROXIES", "127.0.0.1, 172.18.0.1/16", "trusted_proxies has ..., such as "),
         ("CORS_ORIGINS", "player.example", "cors_origins has ..., such as "),

@@ -37,7 +37,7 @@ _LOOKS = "import os; print(open('/proc/1/status').read()); print(*os.statvfs('/'
 
 
 def main() -> int:
-    """Do what the module says; return 0 if all of it was as it has to be."""
+    """Run the test of the image; return 0 if everything passed."""
     options = _options()
     missing = [name for name in ("buildah", "podman", "gzip", "tar") if not shutil.which(name)]
     if not options.base and not shutil.which("debootstrap"):
@@ -223,7 +223,7 @@ def _feed_server() -> Iterator[int]:
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Suppress the log."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         Thread(target=server.serve_forever).start()

@@ -14,7 +14,7 @@ NOT_IN_A_SLIM_ONE = (
     "usr/share/doc", "usr/share/man", "usr/share/info", "usr/share/locale", "usr/share/groff",
     "usr/share/lintian", "var/cache/apt", "var/lib/apt/lists", "var/log",
 )  # fmt: skip
-"""What the slim variants of Debian's images leave out, too."""
+"""Paths that the slim variants of Debian's images also omit."""
 
 
 def make_base(suite: str, archive: Path) -> None:

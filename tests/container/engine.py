@@ -1,4 +1,4 @@
-"""What the test of the image needs of buildah and podman, in a storage of its own."""
+"""Wrapper of buildah and podman for the test of the image, with a storage of its own."""
 
 from __future__ import annotations
 
@@ -135,20 +135,20 @@ class Engine:
         return self.podman("exec", name, *command)
 
     def log_of(self, name: str) -> str:
-        """Return what a service has printed and logged so far."""
+        """Return the output of a service, including its log."""
         return run("podman", *self._storage, "logs", name, with_errors=True)
 
     def address_of(self, name: str) -> str:
-        """Return where the service is reached from this machine."""
+        """Return the URL of the service on this machine."""
         return "http://" + self.podman("port", name, "8080/tcp").strip()
 
     def of_image(self, image: str) -> dict[str, object]:
-        """Return how an image says that it is run."""
+        """Return an image's configuration, with its health check."""
         (found,) = json.loads(self.podman("image", "inspect", image))
         return {"Healthcheck": found.get("Healthcheck"), **found["Config"]}
 
     def compressed_bytes(self, image: str) -> int:
-        """Return how large an image is for who fetches it, with gzip as usual."""
+        """Return the download size of an image, compressed with gzip."""
         saving = subprocess.Popen(
             ["podman", *self._storage, "save", image],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""What the contract tests share."""
+"""Fixtures shared by the contract tests."""
 
 import httpx
 import pytest

@@ -36,7 +36,7 @@ def test_what_changed_is_changed_only_by_who_has_seen_that(api, add, method, don
     assert if_match(api, method, G1, f'"other", {tag(api, G1)}', OFF) == done
 
 
-# What nginx and Apache make of a tag when they compress a reply; "*" is any state.
+# Forms that nginx and Apache give to a tag when they compress a reply; "*" is any state.
 @pytest.mark.parametrize("form", ["W/{}", "{}-gzip", "*"])
 def test_a_tag_counts_in_the_forms_that_proxies_give_it(api, add, form):
     add((A, G1))

@@ -42,9 +42,9 @@ if IS_LONG:  # any values, one after the other, and each one at the edge of what
 # deleted, what is not valid may be too large as well, and the valid feed URL of a PATCH may belong
 # to another subscription. Asking without being let in is a failure, since it would test nothing.
 #
-# What apps send is read leniently, so that what is not valid need not be refused. What is valid can
-# be one device too many, a list that is not written as the path's ending says, or a URL that is too
-# long for a query; and of settings it has to be told which. A made-up login is rejected.
+# Requests of apps are read leniently, so invalid ones need not be rejected. Valid ones can name
+# one device too many, have a list in another format than the path's ending, or a URL that is too
+# long for a query; and settings need their parameters. A made-up login is rejected.
 SCHEMATHESIS_CONFIG = """
 [warnings]
 fail-on = ["missing_auth"]

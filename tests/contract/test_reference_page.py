@@ -83,7 +83,7 @@ def shown(example):
 
 
 def missing(article, told):
-    """Yield what an article does not show of a body or of a response."""
+    """Yield the parts of a body or a response that an article omits."""
     yield from (name for name in told.get("headers", {}) if name not in article.text)
     for media_type, content in told.get("content", {}).items():
         if media_type not in article.text:

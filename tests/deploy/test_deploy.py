@@ -1,4 +1,4 @@
-"""What is deployed: files for containers, the units of systemd, and the filters of bans.
+"""Deployment: container files, systemd units, and the filters of bans.
 
 `make test-container` runs the image itself.
 """
@@ -96,7 +96,7 @@ HARDENING = {
     "RestrictSUIDSGID": "true", "LockPersonality": "true", "MemoryDenyWriteExecute": "true",
     "SystemCallArchitectures": "native", "User": "feedkeep", "UMask": "0077",
 }  # fmt: skip
-"""What the rating is made of; without systemd, this much can be seen in the file."""
+"""Directives that the systemd rating depends on, checked in the file even without systemd."""
 
 
 def directives(unit: str) -> dict[str, list[str]]:

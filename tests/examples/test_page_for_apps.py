@@ -99,7 +99,7 @@ def test_restore_costs_the_client_no_feed_and_no_queued_change(tmp_path):
 
 
 def done(line: str, trial: Trial, folder: Path) -> str:
-    """Do what a line of the page says; curl is not everywhere, so it is sent without."""
+    """Run a command line of the page; requests of curl are sent without curl."""
     word, *words = shlex.split(line)
     if word == "curl":
         *options, address = words
@@ -111,7 +111,7 @@ def done(line: str, trial: Trial, folder: Path) -> str:
 
 
 class Reader:
-    """Does what the page shows, with the stamps that it is told in place of those of the page."""
+    """Follows the page, with the stamps received from the service in place of the page's."""
 
     def __init__(self, client):
         self.client, self.stamps = client, {}
@@ -155,7 +155,7 @@ def test_each_request_of_the_page_has_the_reply_of_the_page(tmp_path):
         shown = sorted(reader.stamps)
         assert [reader.stamps[stamp] for stamp in shown] == sorted(reader.stamps.values())
 
-        # What the page says of taking a merge back.
+        # The page's section about undoing a merge.
         (former,) = re.findall(r"/subscriptions/(\S+)", merged)
         newest = client.get("/history").json()["changes"][0]
         assert newest["feeds"][0]["what"] == "merged"

@@ -232,7 +232,7 @@ def of_story(number: int, word: str) -> str:
     return f"https://{number}.{word}" if "." in word else word
 
 
-# What is done before the backup, what after it, what is queued during the restore, and the feeds in
+# Steps before the backup and after it, steps queued during the restore, and the feeds in
 # the end, with their status.
 RESTORES = {
     "added": ([], [["add", X]], [], {X: True}),

@@ -1,4 +1,4 @@
-"""What tests of feeds share: a web of hosts, and a service; all stores in the long form only."""
+"""Fixtures of the tests of feeds: a web and a service; on all stores in the long form only."""
 
 from forms import IS_LONG
 from scripted_looks import world

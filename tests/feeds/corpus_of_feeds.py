@@ -1,4 +1,4 @@
-"""Documents that each show one thing that feeds do, with what is to be read from them."""
+"""Documents that each show one feature of feeds, with the content to be read from them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Example(NamedTuple):
     document: bytes
     content_type: str
     expected: FeedContent | str
-    """What is read from it, or why it is refused."""
+    """Content to be read from it, or the reason for rejecting it."""
 
 
 def hashed(item_id: str) -> str:

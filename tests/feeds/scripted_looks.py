@@ -39,15 +39,14 @@ class Clock:
 
 
 class ScriptedLooks:
-    """Finds at each URL what a test says, and remembers what was looked at.
+    """A fetcher with scripted results, which records the fetches.
 
     Attributes:
-        found: What is found at a URL, or raised; a feed that has its URL for a title where nothing
-            is said.
-        looked: The URLs that were looked at.
-        etags: What each look could name to be told that nothing has changed.
-        slow: URLs at which a look goes on until a test ends it.
-        most_at_once: How many looks were under way at the same time, at most.
+        found: Result or exception by URL; by default, a feed with its URL as its title.
+        looked: URLs of the fetches.
+        etags: ETag of the feed at each fetch.
+        slow: URLs whose fetches continue until a test ends them.
+        most_at_once: Maximum number of concurrent fetches.
     """
 
     def __init__(self):
@@ -94,7 +93,7 @@ class ScriptedLooks:
         self._waiting_for_slow.clear()
 
     async def until_looked_at(self, count):
-        """Return when so many looks have begun."""
+        """Wait until `count` fetches have begun."""
         while len(self.looked) < count:
             self._news.clear()
             await self._news.wait()

@@ -77,7 +77,7 @@ def children():
 
 
 def told(file):
-    """Return what the kernel tells of a process or a thread; nothing if that ends just now."""
+    """Return the content of a file in /proc; empty if the process or thread has just ended."""
     try:
         return file.read_bytes()
     except OSError:

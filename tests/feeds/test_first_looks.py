@@ -29,7 +29,7 @@ def page(*urls):
 
 
 class Web:
-    """Finds what a test says, but at a silent address only once the test lets it.
+    """A fetcher with scripted results; fetches from silent addresses wait for the test.
 
     Attributes:
         looked: URLs that were looked at.

@@ -1,4 +1,4 @@
-"""What a feed says of itself is read from whatever the wild has, or it is refused with a reason."""
+"""Feeds found in the wild are read, or rejected with a reason."""
 
 from pathlib import Path
 from urllib.parse import urljoin
@@ -166,7 +166,7 @@ FIELDS = [
     (X + IS.format("x") * MAX_OFFERS + IS.format(GUID), {"podcast_guid": ""}),
     (f"{X}<link>{LONG}</link>", {"site_url": LONG}),
     (f"{X}<link>{LONG}x</link>", {"site_url": ""}),
-    # What would end an attribute is escaped.
+    # Characters that would end an attribute are escaped.
     (f"{X}<link>{A}&quot;&gt;&lt;b&gt;'</link>", {"site_url": f"{A}%22%3E%3Cb%3E'"}),
 ]  # fmt: skip
 

@@ -157,7 +157,7 @@ async def test_machine_failure_is_no_failure_of_a_feed_which_keeps_its_turn(monk
 
 @pytest.fixture
 def noted(world, monkeypatch):
-    """How many feeds were noted at once, and when."""
+    """Sizes and times of the batches of feeds that were recorded."""
     noted, want = [], world.store.feeds.want
 
     async def want_and_tell(urls, *more):

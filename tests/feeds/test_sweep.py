@@ -28,7 +28,7 @@ async def go_round(world):
 
 
 async def learn(world, url, **known):
-    """Let it be known of a feed what a look would have found."""
+    """Store a feed with the fields that a fetch would have set."""
     now = world.clock()
     await world.store.feeds.want({guid(url): url}, now)
     for feed in await world.store.feeds.lease(now + 400 * DAY_US, now + DAY_US, 99):
@@ -37,7 +37,7 @@ async def learn(world, url, **known):
 
 
 async def seen_to_move(world, old, new):
-    """Let a feed be seen to have moved, on days on which all accounts had it already."""
+    """Store a feed that was seen to have moved, on days on which all accounts had it already."""
     world.clock.go_on(5 * DAY_US)
     now = world.clock()
     sighting = Sighting(new, now - 4 * DAY_US, now, 3)

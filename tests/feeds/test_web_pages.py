@@ -1,4 +1,4 @@
-"""Which feeds a web page names as its own, and whether a document can be a feed at all."""
+"""Feed links in web pages, and the detection of documents that can be feeds."""
 
 import random
 

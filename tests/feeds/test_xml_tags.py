@@ -1,4 +1,4 @@
-"""Whatever stands in a document, expat reads it to its end once its tags are mended."""
+"""Expat reads any document to its end once its tags are repaired."""
 
 from xml.parsers import expat
 

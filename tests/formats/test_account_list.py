@@ -1,4 +1,4 @@
-"""Files that list accounts: each line is an account, or is refused with its reason."""
+"""Files that list accounts: each line is an account, or is rejected with a reason."""
 
 from io import BytesIO
 

@@ -354,7 +354,7 @@ def test_feed_tells_where_it_stands_in_its_file():
     assert [str(feed.place) for feed in items] == ["item 1"]
 
 
-# What is written
+# Writing
 
 
 def subscription(url, guid=None):

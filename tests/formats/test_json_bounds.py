@@ -1,4 +1,4 @@
-"""What JSON is too deep or too much is known without decoding it, whatever stands in its texts."""
+"""Limits of JSON's depth and size are checked without decoding it, whatever its strings contain."""
 
 import json
 from contextlib import nullcontext

@@ -1,4 +1,4 @@
-"""What the tests of gpodder.net's API share: a person with a fresh account, and their clients."""
+"""Fixtures shared by the tests of gpodder.net's API: people with new accounts, and clients."""
 
 from contextlib import ExitStack
 

@@ -107,7 +107,7 @@ class Person:
         return f"/api/2/settings/{self.name}/{scope}.json"
 
     def pull(self, device="phone", app=None, **query):
-        """Return what an app is told of the list."""
+        """Return the changes of the list that an app receives."""
         return ok((app or self.app()).get(self.changes(device), params=query))
 
     def push(self, device="phone", app=None, add=(), remove=()):
@@ -135,7 +135,7 @@ class Person:
         return text
 
     def subscribed(self):
-        """Return what the account is subscribed to, as the Open Podcast API tells it."""
+        """Return the URLs of the account's subscriptions, by the Open Podcast API."""
         listed = ok(self.interface().get("/subscriptions", params={"per_page": 1000}))
         return {
             entry["feed_url"]

@@ -45,14 +45,14 @@ class AntennaPod(SimulatedApp):
         return reply
 
     def changes(self):
-        """Return what it is told of the list, and take nothing of that over."""
+        """Return the changes that the app receives, without applying them."""
         return self.ask("GET", self.person.changes(self.device), since=self.since)
 
     def actions(self, since=0):
         return self.ask("GET", self.person.episodes, since=since)["actions"]
 
     def force_full_synchronization(self):
-        """Forget what was told, as the button of that name does; what is to be sent stays."""
+        """Reset both timestamps, as the button of that name does; queued changes stay."""
         self.since = self.actions_since = 0
 
     def sync(self):
@@ -71,7 +71,7 @@ class AntennaPod(SimulatedApp):
 
 
 def sync(*apps):
-    """Let apps sync, one after the other."""
+    """Sync apps, one after the other."""
     for app in apps:
         app.sync()
 
@@ -108,7 +108,7 @@ class Kasts:
         return found
 
     def sync_all_devices(self):
-        """Let each device of the account have what all of them have, as that switch does."""
+        """Give every device the feeds of all devices, as that switch does."""
         paths = [self.person.changes(device["id"]) for device in self.log_in()]
         union = {url for path in paths for url in self.ask("GET", path, since=0)["add"]}
         for path in paths:
@@ -136,7 +136,7 @@ class Kasts:
 
 
 def next_since(reply):
-    """Return what Kasts asks for next: a second, read as 32 bits, and one more."""
+    """Return the next `since` of Kasts: the timestamp, read as 32 bits, plus one."""
     timestamp = reply["timestamp"]
     assert type(timestamp) is int
     assert 0 <= timestamp <= LAST_32_BIT_SECOND

@@ -1,4 +1,4 @@
-"""What AntennaPod sends to a server of gpodder.net's kind, and what would break it."""
+"""Requests of AntennaPod to a server of gpodder.net's API, and replies that would break it."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -65,7 +65,7 @@ def test_a_list_wiped_by_a_reset_phone_comes_back_on_every_device(person, phone,
 
 @pytest.fixture
 def removed(phone, tablet):
-    """Have A removed, a feed that both devices had, of which the tablet is not told yet."""
+    """Remove A, which both devices had, on the phone; the tablet has not received that yet."""
     phone.add(A)
     sync(phone, tablet)
     phone.remove(A)

@@ -1,4 +1,4 @@
-"""What is done beside the event loop since it takes long, and what polls ask of the database."""
+"""Long work beside the event loop, and the database statements of polls."""
 
 import asyncio
 import threading

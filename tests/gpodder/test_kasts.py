@@ -1,4 +1,4 @@
-"""What Kasts sends to a server of gpodder.net's kind, and what would break it."""
+"""Requests of Kasts to a server of gpodder.net's API, and replies that would break it."""
 
 import pytest
 from people import EPISODE, HTTP_A, A, B, C, log_in, ok, play
@@ -206,7 +206,7 @@ def test_after_an_upload_it_is_sent_only_what_others_have_done(person, desk):
 
 
 def test_a_second_device_with_the_same_password_ends_that_for_good(person, desk):
-    """What one of two was sent says nothing of the other: each is sent rather too much."""
+    """A reply to one device says nothing of the other: each is rather sent too much."""
     laptop = Kasts(person, "laptop-1")
     desk.changes()
     desk.upload([A], [])

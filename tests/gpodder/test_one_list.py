@@ -174,7 +174,7 @@ def test_who_has_a_feed_by_its_old_url_alone_unsubscribes_by_it_and_all_others_h
 
 
 def test_a_first_sync_that_is_tried_again_has_nothing_to_remove_either(person):
-    """What is on the phone already is its owner's; removing it would delete their files."""
+    """Feeds on a phone are its owner's; removing them would delete their files."""
     add(person, A, B)
     person.push(remove=[B])
     phone = person.app()

@@ -1,4 +1,4 @@
-"""Apps that ask for the devices of other apps, and change nothing that is known of those.
+"""Apps that sync the devices of other apps, without changing the state of these.
 
 Kasts ("sync all devices"), CPod and cliamp ask for each device of the account since 0.
 """

@@ -1,4 +1,4 @@
-"""What apps are told when a path, a password, an upload or the server is not as it should be."""
+"""Error replies to apps: paths, passwords, uploads, and failures of the server."""
 
 import time
 

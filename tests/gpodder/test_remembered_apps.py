@@ -1,4 +1,4 @@
-"""What is remembered of an app while an account has room for that, and what if it has not."""
+"""Stored state of apps, and their treatment when an account has no room for it."""
 
 import pytest
 

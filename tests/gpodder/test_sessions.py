@@ -39,7 +39,7 @@ def status(person, client):
 
 
 def statuses(person, texts):
-    """Return how it is answered to show sessions."""
+    """Return the status codes of requests with these session cookies."""
     return {status(person, person.client(Cookie=f"sessionid={text}")) for text in texts}
 
 

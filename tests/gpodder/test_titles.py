@@ -1,4 +1,4 @@
-"""What gpodder.net's API tells of podcasts: their titles, logos and web sites."""
+"""Podcast titles, logos and web sites in gpodder.net's API."""
 
 from xml.etree import ElementTree as ET
 
@@ -40,7 +40,7 @@ def page(person, url):
 
 
 def of_unknown(person, url):
-    """Return what is sent of a podcast that was never read."""
+    """Return the data that are sent of a podcast that was never fetched."""
     known = dict.fromkeys(("url", "feed", "title", "website"), url)
     numbers = {"subscribers": 0, "subscribers_last_week": 0}
     rest = {"description": "", "logo_url": None, "author": "", "mygpo_link": page(person, url)}

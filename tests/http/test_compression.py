@@ -1,4 +1,4 @@
-"""Which replies are compressed, and how many at a time while they are sent."""
+"""Conditions for compressing replies, and the limit of concurrent compressions."""
 
 import gzip
 

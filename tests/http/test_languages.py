@@ -97,7 +97,7 @@ def test_hostile_header_is_matched_in_a_few_short_pieces(monkeypatch, kind):
 def test_numbers_days_times_sizes_and_rows_are_as_in_the_language(language, written):
     words = Localizer(language)
     said = words.number(12_345), words.day(NOON), words.moment(NOON), words.size(1_500_000)
-    # Which spaces may not be broken changes with the version of CLDR.
+    # Non-breaking spaces differ between versions of CLDR.
     said = [" ".join(text.split()) for text in (*said, words.several(["a", "b", "c"]))]
     assert said == written
 
@@ -225,7 +225,7 @@ def test_values_are_not_read_as_part_of_a_sentence(language):
     sentence = Sentence('Unsupported protocol "{protocol}": use "https" or "http".', values)
     words = Localizer(language)
     assert values["protocol"] in words.say(sentence)
-    # What no catalogue has is said in English.
+    # Texts without a translation are shown in English.
     assert words.gettext("This is not translated.") == "This is not translated."
     assert words.say(Sentence("{this} neither", {"this": 1})) == "1 neither"
 

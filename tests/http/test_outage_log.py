@@ -1,4 +1,4 @@
-"""What the log tells of an outage of the store: when it began, and when it ended."""
+"""Log of outages of the store: their beginning and their end."""
 
 import asyncio
 

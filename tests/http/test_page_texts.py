@@ -1,4 +1,4 @@
-"""What pages say: all of it can be translated, and is, in every language."""
+"""Texts of the pages: all can be translated, and are, in every language."""
 
 import ast
 import contextlib
@@ -42,7 +42,7 @@ ON_NO_PAGE = {
 """Modules with errors that only programs and commands meet."""
 
 NAMES = ("feedkeep", "AntennaPod", "gPodder", "Kasts", "JSON", "UTC", "guid", "https://…")
-"""What is the same in every language."""
+"""Words that are the same in every language."""
 
 SEEN = {"alt", "aria-label", "data-busy", "data-done", "label", "placeholder", "title"}
 """The attributes that a person sees or hears; the script shows those that begin with data-."""
@@ -169,7 +169,7 @@ def shown(node: nodes.Node) -> str:
 
 
 class Seen(HTMLParser):
-    """Collects what a person sees or hears of HTML, but for the names."""
+    """Collects the texts that a person sees or hears of HTML, except for names."""
 
     def __init__(self, html):
         super().__init__()

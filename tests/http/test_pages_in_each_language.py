@@ -402,11 +402,11 @@ STATES = {
         {"is_first": True, "max": 64}, {"is_first": False} | wrong("name", "password")
     ),
 }
-"""What each page is given, in each state that has words of its own."""
+"""Context of each page's template, in each state that has texts of its own."""
 
 WEB_PARTS = ("base", "changes", "episodes", "parts", "steps")
 PARTS = {"shared/layout.html", *(f"web/{name}.html" for name in WEB_PARTS)}
-"""What other templates include."""
+"""Templates that others include."""
 
 
 class Texts(HTMLParser):

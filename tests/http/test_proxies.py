@@ -1,4 +1,4 @@
-"""Who is believed about whom they ask for, and the one address of a client."""
+"""Trusted proxies, and the canonical address of a client."""
 
 import pytest
 
@@ -55,7 +55,7 @@ def test_proxy_that_is_not_trusted_is_hinted_at_once_an_hour():
         ("[::ffff:192.0.2.1]:443", "192.0.2.1"), ("2001:db8::1", "2001:db8::1"),
         ("2001:DB8:0::1", "2001:db8::1"), ("[2001:db8::1]:443", "2001:db8::1"),
         ("[2001:db8::1]", "2001:db8::1"), ("fe80::1%eth0", "fe80::1%eth0"),
-        # What is no address stays as it is.
+        # Invalid addresses stay unchanged.
         *((told, told) for told in ("", "unknown", "a socket", "_hidden:80", "1:2", "[]:1", "::x")),
         ("[x]", "[x]"),
     ],

@@ -1,4 +1,4 @@
-"""What is read of a request: the id of its trace, its cookies, and its body within bounds."""
+"""Reading of requests: trace id, cookies, and bodies within limits."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Which route answers a path that two of them have."""
+"""Precedence of routes that match the same path."""
 
 import pytest
 from route_table import all_pages, all_routes

@@ -25,5 +25,5 @@ def two_workers(tmp_path_factory, postgres):
 
 @pytest.fixture
 def of_sqlite(sqlite):
-    """What the service on SQLite told after some traffic."""
+    """Metrics of the service on SQLite after some traffic."""
     return sqlite.each[0]

@@ -1,4 +1,4 @@
-"""What the documents, the dashboard and the alerts say of metrics is what is told."""
+"""The metrics named by the documents, the dashboard and the alerts are exported."""
 
 import json
 import re
@@ -48,7 +48,7 @@ def labels_of(*scrapes):
 
 
 def mistakes(expression, told):
-    """Yield what an expression names that is not told."""
+    """Yield the metrics, labels and values of an expression that are not exported."""
     grouped_by = ADDED.copy()
     for name, matchers in _SELECTOR.findall(expression):
         if name not in told and name not in OF_PROMETHEUS:
@@ -67,7 +67,7 @@ def mistakes(expression, told):
 
 @pytest.fixture
 def of_both(sqlite, two_workers):
-    """What a service on each store tells."""
+    """Metrics of a service on each store."""
     return sqlite.each[0], two_workers.each[0]
 
 
@@ -122,7 +122,7 @@ def test_every_alert_says_why_waits_compares_enough_requests_and_has_a_case_in_w
 
 
 def test_prometheus_itself_takes_them_and_each_alert_fires_when_it_should(of_both, tmp_path):
-    """Where there is no promtool, the summary of the tests says that this was not checked."""
+    """Without promtool, the summary of the tests says that this was not checked."""
     promtool = shutil.which("promtool")
     if promtool is None:
         return

@@ -1,4 +1,4 @@
-"""What Prometheus is told, over HTTP, by real processes."""
+"""Metrics that Prometheus scrapes from real processes over HTTP."""
 
 import os
 import re
@@ -43,7 +43,7 @@ def test_requests_are_counted_by_route_method_and_status(of_sqlite):
     assert of_sqlite.of(f"{SECONDS}_count") == of_sqlite.of(REQUESTS)
     assert of_sqlite.of(f"{SECONDS}_bucket", le="10.0") == of_sqlite.of(REQUESTS)
     assert 0 < of_sqlite.of(f"{SECONDS}_sum") < 10 * of_sqlite.of(REQUESTS)
-    # Whatever strangers try is one route and one method.
+    # All requests of strangers count as one route and one method.
     assert of_sqlite.of(REQUESTS, route="none", method="GET", status="404") == 2
     assert of_sqlite.of(REQUESTS, route="none", method="other", status="404") == 1
     assert of_sqlite.of(REQUESTS, route="/subscriptions", method="other") == 1
@@ -72,7 +72,7 @@ def test_batches_commits_wrong_passwords_and_what_runs_are_told(of_sqlite):
     assert of_sqlite.of("feedkeep_wrong_passwords_total") == 1
     assert of_sqlite.of("feedkeep_build_info", version=__version__, database="SQLite") == 1
     assert of_sqlite.of("process_cpu_seconds_total") > 0
-    # What is stored:
+    # Totals of stored data:
     assert of_sqlite.values("feedkeep_feeds", "health") == {"new", "read", "failing"}
     assert of_sqlite.values("feedkeep_sessions", "purpose") == {"apps", "pages"}
     assert "feedkeep_accounts " in of_sqlite.text

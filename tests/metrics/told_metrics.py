@@ -1,4 +1,4 @@
-"""What tests read of metrics, as Prometheus reads it."""
+"""Scrapes of metrics, parsed like Prometheus does."""
 
 import re
 import time
@@ -33,7 +33,7 @@ class Scrape:
 
 
 def metrics_urls(process: FeedkeepProcess) -> list[str]:
-    """Return what the service said of where its metrics are."""
+    """Return the URLs of the metrics that the service printed."""
     [line] = [line for line in process.printed if line.startswith("Metrics:")]
     return re.findall(r"http://[^, \n]+", line)
 
@@ -64,7 +64,7 @@ def some_traffic(process: FeedkeepProcess) -> str:
 
 
 def once(url: str, is_so) -> Scrape:
-    """Return what is told once something is so; each answer is shared for a second."""
+    """Return the first scrape that meets a condition; each reply is shared for a second."""
     while not is_so(found := scrape(url)):
         time.sleep(0.02)
     return found

@@ -1,4 +1,4 @@
-"""What an app and its owner's browser do to log in, as far as a server sees it."""
+"""Login steps of an app and its owner's browser, as a server sees them."""
 
 import re
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ class Login:
         return self.poll().status_code != 200
 
     def fetched(self, owner, **how):
-        """Return what the app gets to know now, of which the token must be found nowhere."""
+        """Return the fetched credentials; register the token, which must not be found anywhere."""
         reply = self.app.post(self.endpoint, **how or {"data": {"token": self.token}})
         assert reply.status_code == 200, reply.text
         owner.process.tokens.append(reply.json()["appPassword"])

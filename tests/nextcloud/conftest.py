@@ -1,4 +1,4 @@
-"""What the tests of Nextcloud's interface share."""
+"""Fixtures shared by the tests of Nextcloud's interface."""
 
 from contextlib import ExitStack
 

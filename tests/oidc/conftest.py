@@ -1,4 +1,4 @@
-"""What the tests of signing in with a provider share."""
+"""Fixtures shared by the tests of signing in with a provider."""
 
 from contextlib import ExitStack
 

@@ -18,7 +18,7 @@ ODD_KEYS = [
     5, {}, {"kty": "RSA"}, {"kty": "EC", "crv": "P-0", "x": "x"}, {"kty": "oct", "k": "c2VjcmV0"},
     {"kty": "RSA", "use": "enc", "n": "AQAB", "e": "AQAB"},
 ]  # fmt: skip
-"""What a provider may publish besides what it signs with."""
+"""Unusable keys that a provider may publish besides its signing key."""
 
 CLIENT, SECRET = "feedkeep", "s:e/cret"
 LOGOUT = {"http://schemas.openid.net/event/backchannel-logout": {}}
@@ -32,14 +32,14 @@ def new_key() -> RSAKey:
 
 
 class FakeProvider:
-    """Signs whatever it is told to; it is open from entering to leaving.
+    """A provider that signs any claims; a context manager that runs its server.
 
     Attributes:
         change: Changes the claims of an ID token before it is signed.
         sign: Makes a token of claims, in place of the honest way.
-        description: What it sends in place of all of its description.
-        metadata: What its description has in place of the honest values.
-        asked: The paths that were asked, with their forms.
+        description: Body sent in place of the provider metadata.
+        metadata: Values that replace those of the provider metadata.
+        asked: Paths of the requests, with their forms.
     """
 
     def __init__(self):
@@ -49,7 +49,7 @@ class FakeProvider:
         self.be_honest()
 
     def be_honest(self):
-        """Forget what was asked, and all lies; from now on, another person signs in."""
+        """Clear the recorded requests and all false answers; replace the person who signs in."""
         number = next(_numbers)
         self.person = {"sub": f"person-{number}", "preferred_username": f"zoë{number}"}
         self.change, self.sign = lambda claims: claims, self.signed
@@ -112,7 +112,7 @@ class FakeProvider:
         return jwt.encode({"alg": "RS256", "kid": self.key.kid}, claims, self.key)
 
     def answer_to(self, location: str) -> dict[str, str]:
-        """Let the person sign in; return what their browser brings back."""
+        """Sign the person in; return the parameters with which their browser comes back."""
         asked = {name: values[0] for name, values in parse_qs(urlsplit(location).query).items()}
         code = secrets.token_urlsafe(8)
         self._codes[code] = asked

@@ -32,7 +32,7 @@ def with_password(service: FeedkeepProcess, name: str):
 
 
 def begin_to_link(browser: httpx.Client) -> str:
-    """Return where the page leads that the browser is shown."""
+    """Return the URL that the page redirects the browser to."""
     page = browser.post("/account/link", data={"password": PASSWORD})
     assert page.status_code == 200, page.text
     (url,) = re.findall(r'content="0;url=([^"]*)"', page.text)
@@ -70,7 +70,7 @@ def test_nobody_links_an_account_by_leading_its_browser_around(service, browser,
         assert own.get(BACK, params=attacker).status_code == 403
         own.post("/account/link", data={})
         assert own.get(BACK, params=attacker).status_code == 403
-        # Who has begun to link, and is signed in to another account by now, links neither.
+        # Someone who begins to link and then signs in to another account links neither.
         answer = provider.answer_to(begin_to_link(own))
         other = service.new_account(PASSWORD)
         own.post("/sign-in", data={"name": other, "password": PASSWORD})
@@ -113,7 +113,7 @@ def test_linking_and_unlinking_ask_for_the_password_once_more(provider, tmp_path
         assert link(own, provider).status_code == 303
         assert own.post("/account/unlink", data={"password": PASSWORD}).status_code == 303
         with provider.away():
-            # What it says of itself is remembered, so who begins to link is led there.
+            # The provider's metadata are cached, so the redirect to it still works.
             assert own.post("/account/link", data={"password": PASSWORD}).status_code == 200
 
 

@@ -39,7 +39,7 @@ def sign_in(browser: httpx.Client, provider: FakeProvider, **other: str) -> http
 
 
 def name_in(browser: httpx.Client) -> str:
-    """Return whose account a browser is signed in to; "" if to none."""
+    """Return the name of the account that a browser is signed in to; "" if it is not."""
     reply = browser.get("/account")
     found = re.search(r"<h1>([^<]*)</h1>", reply.text)
     return found[1] if reply.status_code == 200 and found else ""
@@ -415,7 +415,7 @@ def mutated(chance, text):
 
 
 def spoiled(chance, honest):
-    """Return what signs a token and then changes what was signed."""
+    """Return a signer that corrupts tokens after signing them."""
 
     def sign(claims):
         head, body, signature = (token := honest(claims)).split(".")

@@ -1,4 +1,4 @@
-"""What tests of requests to other hosts share: a web, and two of its hosts."""
+"""Fixtures shared by the tests of requests to other hosts: a web, and two of its hosts."""
 
 import pytest
 from web_of_hosts import web

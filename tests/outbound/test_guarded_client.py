@@ -33,7 +33,7 @@ def failure(web, url, policy=None):
     return raised.value
 
 
-# What is asked, and what comes of it
+# Requests and answers
 
 
 def test_answer_has_what_there_is_to_know_of_a_feed(web, a):
@@ -233,7 +233,7 @@ def test_user_info_is_kept_where_a_host_moves_to_https(here, there, is_kept):
     assert (kept == "Basic x") is is_kept
 
 
-# Which addresses and ports are asked
+# Permitted addresses and ports
 
 
 def test_host_on_a_private_address_is_refused_and_never_hears_of_it(web, a):
@@ -305,7 +305,7 @@ async def test_name_with_many_addresses_is_tried_at_a_few(web, a):
 
 
 async def unreachable(resolver, **policy):
-    """Return why a host is not reached whose name is looked up like that."""
+    """Return the error for a host whose name is resolved by `resolver`."""
     async with GuardedClient(ClientPolicy(**policy), resolver) as client:
         with pytest.raises(Unreachable) as raised:
             await client.get("http://a.example/")
@@ -391,7 +391,7 @@ def test_whatever_a_host_sends_is_an_answer_or_an_error_of_the_door(junk):
                 got(web, host.url(path))
 
 
-# What an answer may cost
+# Limits of answers
 
 
 def endless(first, again, seconds_between=0.0):

@@ -64,7 +64,7 @@ async def test_feeds_of_many_hosts_that_lead_to_one_connect_to_it_one_at_a_time(
 
 
 def together(count):
-    """Return what answers once so many are asked at the same time."""
+    """Return an answer that waits for `count` concurrent requests."""
     barrier = asyncio.Barrier(count)
 
     def then(answer):

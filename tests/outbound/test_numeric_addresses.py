@@ -1,4 +1,4 @@
-"""Which addresses may be asked: what is public, and nothing that only looks so."""
+"""Permitted addresses: public ones, and none that only look public."""
 
 import ipaddress
 from ipaddress import IPv6Address
@@ -47,7 +47,7 @@ def test_a_public_address_may_be_asked(address):
      "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::ffff:0:0", "::ffff:0:127.0.0.1",
      "64:ff9b::127.0.0.1", "64:ff9b::a00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::8.8.8.8",
      "64:ff9b:0:0:0:1::",
-     # What is no address in its usual form:
+     # Texts that are no address in its usual form:
      "", "localhost", "8.8.8", "8.8.8.8.8", "08.8.8.8", "0x8.8.8.8", "134744072", "8.8.8.8 ",
      "8.8.8.8\n", "[2606:4700::1]", "2606:4700::1%eth0", "2606:4700::1%1", "8.8.8.8%1",
      "8.8.8.8/32", "\uff18.8.8.8", "::ffff:8.8.8.8%1"],

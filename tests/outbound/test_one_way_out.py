@@ -12,11 +12,11 @@ ASKING = {
     "aiohttp", "asyncio.open_connection", "ftplib", "http.client", "httpx", "requests", "smtplib",
     "socket.create_connection", "urllib.request", "urllib3", "xmlrpc.client",
 }  # fmt: skip
-"""What opens a connection to a host that is named by a URL or a name."""
+"""Modules and functions that connect to a host given by URL or name."""
 
 
 def asks_with(source: str) -> set[str]:
-    """Return what a module imports or calls of these."""
+    """Return the members of `ASKING` that a module imports or calls."""
     found = set()
     for node in ast.walk(ast.parse(source)):
         match node:

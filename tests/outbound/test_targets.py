@@ -1,4 +1,4 @@
-"""URLs that a stranger chose: one reading of each, and none of those that have two."""
+"""URLs chosen by a stranger: each has one reading, and ambiguous ones are rejected."""
 
 from contextlib import suppress
 

@@ -38,7 +38,7 @@ mkdir .venv .venv/bin && touch .venv/bin/pip
 
 @pytest.fixture
 def clone(tmp_path):
-    """What `make` reads of the project, and nothing of its environment."""
+    """The files of the project that `make` reads, without its environment."""
     (tmp_path / "conformance").mkdir()
     for name in ("Makefile", "pyproject.toml", "conformance/pyproject.toml"):
         shutil.copy(PROJECT / name, tmp_path / name)

@@ -25,7 +25,7 @@ _HEADING = re.compile(r"^#+ +(.*)", re.MULTILINE)
 
 
 def anchors(page: Path) -> set[str]:
-    """Return what a code host, and the site, call the headings of a page."""
+    """Return the anchors that a code host and the site give to the headings of a page."""
     text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
     plain = [re.sub(r"[^\w\s-]", "", heading.lower()).strip() for heading in _HEADING.findall(text)]
     return {re.sub(r"\s", "-", heading) for heading in plain}

@@ -27,7 +27,7 @@ async def work(
     told: SyncProgress, rename: Callable[[apsw.Connection, AccountId, str], None],
 ) -> None:
     """
-"""What each line below comes after, in a file of its own."""
+"""Beginning of the file that is made for each line below."""
 
 MISTAKES = [  # each right line, what may be mistaken in it, and the mistake
     ("await store.accounts.set_password({})", 'account_id, "hash"', '"hash", account_id'),

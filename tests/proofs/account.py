@@ -62,7 +62,7 @@ def sent(request):
 
 
 def told(request, status, body):
-    """Return what a reply says, in the form of `Account.answer`."""
+    """Return the reply's status and fields, in the form of `Account.answer`."""
     match request[0]:
         case _ if status not in {200, 202}:
             return status, None
@@ -141,7 +141,7 @@ class Account:
         return 200, (done.stamp is not None, done.feeds, done.left)
 
     def restore(self, keep_added):
-        """Restore what was there after the requests to begin with."""
+        """Restore the list as it was after the initial requests."""
         moment = self.kept.stamps[len(BEFOREHAND) - 1]
         done = self.decide(lambda snapshot: undo.restore(snapshot, moment, keep_added=keep_added))
         return 200, (done.stamp is not None, done.feeds, done.left)

@@ -28,7 +28,7 @@ TOTAL = 10**6  # the length of every episode
 
 
 class Play(NamedTuple):
-    """How far the owner came on a device: positions rise by a clock that all other devices share.
+    """Progress of a play on a device: positions rise by a clock that all other devices share.
 
     If the device's own clock is ahead, the time of receipt counts, which is later than all others.
     Without the length of an episode, no app can be sent it.
@@ -41,7 +41,7 @@ class Play(NamedTuple):
 
 
 class ReplyLost(Exception):
-    """What the server answered never came."""
+    """The server's reply was lost."""
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Feeds:
     plays: dict[str, list[Play]] = field(default_factory=dict)
 
     def newest(self):
-        """Return where the owner is in each episode that apps can be sent."""
+        """Return the owner's position in each episode that apps can be sent."""
         return {
             episode: max(plays, key=lambda play: (play.is_ahead, play.position)).position
             for episode, plays in self.plays.items()
@@ -82,7 +82,7 @@ HABITS = {
     "upload": apps.ANTENNAPOD,
     "clock": apps.PINEPODS,
 }
-"""What devices do beside what they take for their next `since`, by which they are called."""
+"""Other habits of devices, by the kind of their next `since`."""
 
 
 @dataclass
@@ -124,7 +124,7 @@ class Device(SimulatedApp):
         return self.chance.randrange(1, 2_000_000_000)
 
     def use(self, number):
-        """Let the owner do something with a feed, at a second that no other device has."""
+        """Use a feed as its owner, at a second that no other device has."""
         feed = self.chance.choice(sorted(self.world.urls))
         mine = sorted(url for url in self.feeds if self.world.of(url) == feed)
         if self.chance.random() < 0.3:
@@ -167,7 +167,7 @@ class Device(SimulatedApp):
             self._note_decoded([self.habits.decode(typed)])
 
     async def sync(self, losses):
-        """Do what apps do: ask what changed, take it over, send what is queued; twice."""
+        """Sync twice, like apps: poll for changes, apply them, send the queue."""
         is_in = bool(self.session or self.account)
         if self.kind == "upload" or not is_in:  # AntennaPod logs in anew each time
             self.session = await self.log_in()
@@ -208,7 +208,7 @@ class Device(SimulatedApp):
             yield device.upload(sorted(union), [])
 
     def _note_decoded(self, urls):
-        """Note which feeds are added without their escapes: no device may have them by now."""
+        """Record the feeds that are added without their escapes: no device may have them yet."""
         self.world.doubled |= {self.world.of(url) for url in urls if self.world.is_decoded(url)}
 
     def lose(self, url):
@@ -238,13 +238,13 @@ class Device(SimulatedApp):
 
 
 def later(call):
-    """Let a coroutine function return what is to be called, and awaited."""
+    """Make a coroutine function return a call that is awaited later."""
     return lambda *given: partial(call, *given)
 
 
 @dataclass(frozen=True)
 class ServiceCalls:
-    """What a device asks of the service."""
+    """Calls of the service by a device."""
 
     app: Device
     device: str

@@ -10,7 +10,7 @@ KINDS = ["change", "changes", "urls", "act", "acts", "describe", "devices", "set
 
 
 def random_request_of_apps(chance):
-    """Return what is wanted, and with what; it is different each time."""
+    """Return a random request of an app: its kind and its arguments."""
     kind, text = chance.choice(KINDS), f"{chance.random()}"
     with_what = {
         "change": (chance.choice(DEVICES), chance.choice(FEEDS), chance.random() < 0.6),

@@ -35,7 +35,7 @@ class Balancer:
         await asyncio.gather(*self._checks, return_exceptions=True)
 
     async def given(self):
-        """Return how many connections each process was given; -1 for those that are not ready."""
+        """Return the number of connections that each process received; -1 if it is not ready."""
         return {one: count if one in self._ready else -1 for one, count in self._given.items()}
 
     async def _check(self, address):

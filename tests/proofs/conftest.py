@@ -1,4 +1,4 @@
-"""How long a proof runs: a short form in `make test`, a longer one in CI, the full one by hand."""
+"""Fixtures of the proofs: a short form in `make test`, a longer one in CI, the full one by hand."""
 
 import pytest
 from feedkeep_process import FeedkeepProcess
@@ -12,7 +12,7 @@ __all__ = ["database", "web"]
 
 @pytest.fixture
 def amount():
-    """Chooses how many: in the short form, in the full one, and in CI if that is different."""
+    """Chooses a number for the short form, the full one, or CI if that is different."""
 
     def amount(short, full, in_ci=None):
         if IS_FULL:
@@ -29,7 +29,7 @@ def store_kind(request):
 
 @pytest.fixture(params=first_of("sqlite", "sqlite, 2 workers", "postgres, 2 workers"))
 def each_kind(request):
-    """For what several processes on one file could break."""
+    """Kinds of stores for proofs about several processes on one file."""
     return request.param
 
 
@@ -61,7 +61,7 @@ def prepare(tmp_path, request):
 
 @pytest.fixture
 def start(prepare):
-    """Starts what `prepare` returns."""
+    """Starts the processes that `prepare` returns."""
 
     def start_one(kind="sqlite", *broken, **settings):
         process = prepare(kind, *broken, **settings)

@@ -32,7 +32,7 @@ _AUTHOR = write_author(model.Author(model.CredentialKind.TOKEN, 1, "app 1", "dev
 
 
 class LargestAccount:
-    """What is stored of it; `subscriptions` is the setting, and other limits go down with it.
+    """Records of the largest account; `subscriptions` is the setting, which scales other limits.
 
     The first ones of its feeds have as many pointers as one may have. The newest change has changed
     all feeds. What was played is of a feed that no request merges or renames.

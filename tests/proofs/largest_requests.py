@@ -11,7 +11,7 @@ from feedkeep.http.pages.static import StaticFiles
 from feedkeep.model.stamps import write_stamp
 
 PASSWORD = "correct horse battery"
-# How many feeds a request names that passes for a small one: the first ones are the largest.
+# Number of feeds in a small request: the first ones are the largest.
 FEW = 40
 VALUES = {
     "user": NAME, "device": "device0", "scope": "account", "count": "100", "tag": "news",
@@ -53,9 +53,9 @@ NAMING = {
     "/import/carry-out": _lines,
     "/import/from/carry-out": _lines,
 }
-"""Routes that are sent many feeds by their URLs: each is asked with all, and with few."""
+"""Routes that receive many feeds by URL: each is tested with all, and with few."""
 
-# What changes the whole list by its history comes before all that makes another history.
+# Requests that change the whole list by its history precede those that add history.
 FIRST = ("/history/{stamp}/undo", "/restore", "/changes/undo", "/changes/restore")
 LAST = ("/sign-out", "/account/password", "/account/sign-out-others", "/account/delete")
 """Page actions that each begin with a sign-in, since one before may have ended all sessions."""
@@ -105,7 +105,7 @@ def _requests(account, target):
 
 
 def _sent(account, template, method, *, is_page):
-    """Yield what is sent to a route, each with what is special about it."""
+    """Yield the suffix of a request's name and its arguments, for each request of a route."""
     if method == "GET":
         yield "", {"params": _query(account, is_page=is_page)}
     elif template in NAMING:

@@ -133,7 +133,7 @@ def complaints_of_episodes(episodes):
 
 
 def _times_slower():
-    """Return how many times longer this machine takes just now, with all that it does beside."""
+    """Return the current slowdown of this machine, as a factor."""
     begun = time.process_time()
     for _ in range(_COUNTED):
         pass

@@ -1,4 +1,4 @@
-"""How long a service takes for an account that asks little, measured in a process of its own.
+"""Measure the replies to an account with few requests, in a process of its own.
 
 It is run as a program, with an address and a token: it asks until its input ends, and then writes
 the seconds that each reply took.

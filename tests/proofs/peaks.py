@@ -1,4 +1,4 @@
-"""How much memory processes take, as the kernel has it (proc_pid_status(5))."""
+"""Peak memory of processes, as reported by the kernel (proc_pid_status(5))."""
 
 import re
 from pathlib import Path

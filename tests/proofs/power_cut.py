@@ -1,4 +1,4 @@
-"""What a power cut leaves of files that were written through `broken/unsynced_lost.py`."""
+"""Power cuts for files that were written through `broken/unsynced_lost.py`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import struct
 from pathlib import Path
 
 RECORD = struct.Struct("qq")
-"""Where in a file something was written that is not synced yet, and how many bytes."""
+"""Offset and length of a part of a file that is not synced yet."""
 
 REACHES_THE_DISK = 0.5
-"""How much of what was not synced arrives all the same: in any order, and in part."""
+"""Share of the unsynced parts that reach the disk all the same: in any order, and in part."""
 
 SECTOR_BYTES = 512
 

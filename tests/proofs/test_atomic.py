@@ -47,7 +47,7 @@ FEW = 12  # up to how many statements both ways to fail are tried at each, also 
 
 
 class Faults:
-    """Decides which statement fails: the one of that number, and perhaps all after it."""
+    """Makes a statement fail by its number, and optionally all later ones."""
 
     seen = 0
     _at, _for_good, _is_on = NEVER, False, False
@@ -169,7 +169,7 @@ OPERATIONS = {
     ),
     "set_admin": lambda on, to: on.accounts.set_admin(f"{to.name}-admin", False),
 }
-"""What is done on a service to an account."""
+"""Operations of a service on an account, by name."""
 
 ON_POSTGRES = {"sync"}  # what is tried there in the short form, since all begin in the same way
 TRIED = [
@@ -204,21 +204,21 @@ async def stored(store):
 
 
 def shown(item):
-    """Return what is to be seen of a record, and whether there is a password, which is not."""
+    """Return a record as text, with whether there is a password in place of its hash."""
     _, record = item
     has_password = isinstance(record, AccountRecord) and record.account.password_hash is not None
     return f"{item} has_password={has_password}"
 
 
 def told(records, name):
-    """What records say, but for what is different each time."""
+    """Return the records as text, without the parts that differ between runs."""
     same_names = (re.sub(rf"{name}\b", "NAME", record) for record in records)
     same_hashes = (re.sub(r"hash=b.*?(?=, )", "HASH", record) for record in same_names)
     return sorted(re.sub(r"\d{10,}", "NUMBER", record) for record in same_hashes)
 
 
 async def halves(opened, operation):
-    """Let the operation fail everywhere; return a sentence for each half that is found."""
+    """Run the operation with a fault at each place; return a message for each partial change."""
     faults, wrong = Faults(), []
     sessions = MAX_SESSIONS_OF_AN_APP if operation == "begin_session" else 1
     async with opened(faults) as store:
@@ -227,7 +227,7 @@ async def halves(opened, operation):
         await service.accounts.create(KEPT, None, is_admin=True)
 
         async def attempt(name, at, for_good):
-            """Let it fail there; then nothing is left of it, so that there is never much stored."""
+            """Run it with a fault, and then delete its accounts, so that little is stored."""
             account = await prepare(service, name, sessions)
             before = await stored(store)
             is_done = False

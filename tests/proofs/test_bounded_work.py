@@ -67,7 +67,7 @@ READ_MORE = {
         GET /account/download | GET /api/2/episodes/{user}.json
         GET /index.php/apps/gpoddersync/episode_action | POST /changes/restore | POST /restore""",
 }
-"""What is asked for is that much; a new route has to do with less, or to come in here."""
+"""Requests with higher limits of rows read; a new route needs less, or an entry here."""
 
 
 def by_name(values):
@@ -102,7 +102,7 @@ class Done:
     longest_turn: int
 
     def is_bounded(self):
-        """Say whether it is answered as it should be, within what it may cost."""
+        """Whether the status is the expected one, and the cost is within the limits."""
         refusal, at_most = REFUSED.get(self.name), ROWS_READ_BY.get(self.name, ROWS_READ)
         if self.name.endswith(", unknown"):
             refusal, at_most = httpx.codes.NOT_FOUND, OF_WHAT_IS_NOT_THERE
@@ -160,7 +160,7 @@ def serving(folder, account, database, *first, workers="1"):
 
 
 def what_is_done(folder, database="", *first, names=()):
-    """Return what each request cost; with some names, of these alone."""
+    """Return the cost of each request, or of the requests in `names` alone."""
     account = LargestAccount(SUBSCRIPTIONS)
     requests = [one for one in largest_requests(account) if not names or one.name in names]
     with serving(folder, account, database, *first, "work_is_counted") as (_, ask):

@@ -1,4 +1,4 @@
-"""How many commits a request makes: what belongs together is there together, or not at all."""
+"""Number of commits of a request: changes that belong together are committed together."""
 
 import httpx
 import pytest

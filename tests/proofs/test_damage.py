@@ -203,5 +203,5 @@ def test_a_file_that_cannot_be_written_is_refused_at_the_start_in_one_sentence(t
 
 
 def without_the_rights_of_root():
-    """Let root, too, be held to what a file allows."""
+    """Apply the permissions of files to root, too."""
     ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0)

@@ -117,7 +117,7 @@ async def write_over_a_failover(pair, writers):
         await until_more(BEFORE)
         killed, promoted = await asyncio.to_thread(pair.fail_over)
         await until_more(AFTER)
-    # What was committed before may be answered just after the kill, so the longest gap counts.
+    # Earlier commits may be answered just after the kill, so the longest gap counts.
     gap_seconds, goes_on = max(
         (later - earlier, later)
         for earlier, later in pairwise(acknowledged)

@@ -70,7 +70,7 @@ def subscribe(client, *urls):
 
 
 def known(process, urls):
-    """Return what is known of those feeds that have been looked at."""
+    """Return the stored feeds that have been fetched, by URL."""
     guids = {parse_feed_url(url).guid: url for url in urls}
     found = process.use(partial(feeds_of, list(guids)))
     return {guids[guid]: feed for guid, feed in found.items() if feed.looked is not None}
@@ -161,7 +161,7 @@ def again_and_again(do):
 
 
 class Watch:
-    """Looks which sockets a process and its children have: with other ends than its clients."""
+    """Records the sockets of a process and its children, except for those of its clients."""
 
     def __init__(self, process):
         self._pid = process.process.pid
@@ -249,7 +249,7 @@ def test_feeds_at_slow_hosts_delay_those_of_another_account_for_few_rounds(serve
     requests = SimpleNamespace(asked=0, answered=0)
 
     async def answer(_, writer):
-        """Answer when a round ends, with all that were asked in it."""
+        """Send the reply at the end of a round, with all others of the round."""
         requests.asked = number = requests.asked + 1
         while number > requests.answered:  # noqa: ASYNC110 - another thread changes it
             await asyncio.sleep(0.02)
@@ -305,7 +305,7 @@ class Crowd:
         self.service = self.processes["serving"]
 
     def subscribe(self, round_, count):
-        """Have an account subscribe to so many feeds of the web; return their URLs."""
+        """Subscribe an account to `count` feeds of the web; return their URLs."""
         urls = []
         for number in range(count):
             host = self.hosts[number % HOSTS]
@@ -406,7 +406,7 @@ def test_the_proof_of_that_notices_a_service_that_ends_with_it(serve, web):
 
 
 def kill_what_looks(process, client, mute):
-    """Let the process that looks crash while it does; return its number."""
+    """Crash the fetching process during a fetch; return its process id."""
     mute.answers["/"] = silent
     subscribe(client, url_of(mute))
     until(lambda: mute.requests)
@@ -468,7 +468,7 @@ def titled_with_picture(host):
 
 
 def until_looking(process, client, host):
-    """Let a service look at a feed; return what memory it takes to serve from then on."""
+    """Make a service fetch a feed; return the peak of its memory from then on."""
     host.answers["/"] = reply(titled("A Show"))
     subscribe(client, url_of(host))
     until_known(process, [url_of(host)])

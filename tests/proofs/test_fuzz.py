@@ -1,4 +1,4 @@
-"""Whatever bytes a client sends, it gets no server error, and learns nothing of what is inside.
+"""No request causes a server error or reveals internals, whatever its bytes.
 
 Whole HTTP requests are mutated: flipped, cut, doubled and spliced, heads and bodies alike.
 """
@@ -41,7 +41,7 @@ WORTH_TRYING = [
     b"since=2026-01-01T00:00:00%2B99:99", b"after=x", b"?", b"&", b"#", b"Basic ", b"Bearer ",
     b"\xc3\xa9", b"0\r\n\r\n", b"ffffffffffffffff\r\n",
 ]  # fmt: skip
-# What no path has for a name: PostgreSQL cannot store or index it, or people cannot read it.
+# Invalid names in paths: PostgreSQL cannot store or index them, or people cannot read them.
 IN_PATHS = ["a%00b", "x" * 7_000, "%cc%81" * 1_500, "a%0ab", "a%c2%85b"]
 
 
@@ -254,7 +254,7 @@ def length_of(head):
 
 
 def complaints(sent, got):
-    """Return what is wrong with an answer to whatever was sent."""
+    """Return the faults of a reply to any request."""
     found = []
     head, _, body = got.partition(b"\r\n\r\n")
     if head and not re.match(rb"HTTP/1\.[01] [1-4]\d\d ", head):
@@ -272,7 +272,7 @@ def complaints(sent, got):
 
 
 def is_page(head):
-    """Say whether a reply is the page of a login, which tells people what was wrong."""
+    """Whether a reply is the login page, which says to people what was wrong."""
     return b"text/html" in head and b"content-security-policy: default-src 'none';" in head
 
 

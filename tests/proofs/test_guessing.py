@@ -14,7 +14,7 @@ PASSWORD = "the right one"
 MOST_MEMORY_BYTES = 350 * 1024 * 1024
 CHANGING = {"x-request-id", "date", "content-length"}
 SECRET = re.compile(r'(?<=feedkeep_login=)[\w-]{22}|(?<=value=")[\w-]{22}')
-"""What is different in each page with a form."""
+"""Secrets that differ between pages with a form."""
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def ask_as_app(process, name, password):
 
 
 def ask_by_form(process, name, password):
-    """Let an app in, on the page for that."""
+    """Connect an app by the login page."""
     with httpx.Client(headers={"X-Forwarded-For": "192.0.2.1"}, timeout=60) as browser:
         url = browser.post(f"{process.base_url}/index.php/login/v2").json()["login"]
         (secret,) = re.findall(r'name="secret" value="([^"]+)"', browser.get(url).text)
@@ -59,7 +59,7 @@ WAYS_IN = (ask, ask_as_app, ask_by_form, ask_by_page)  # all ways in that take a
 
 
 def refused_after(ask_again, most):
-    """Return how many wrong passwords were looked at before the first 429."""
+    """Return the number of wrong passwords that were checked before the first 429."""
     for number in range(most):
         reply = ask_again(number)
         if reply.status_code == 429:
@@ -183,7 +183,7 @@ def test_the_proof_notices_an_answer_without_a_computation(guessable):
 
 
 async def peak_bytes(process, at_once):
-    """Let many log in at once; return how much memory the service had at most."""
+    """Log many clients in at once; return the peak memory of the service."""
     name = process.new_account(PASSWORD, is_costly=True)
 
     async def guess(client, number):

@@ -42,7 +42,7 @@ def list_of(process, name, password, address="192.0.2.1"):
 
 
 def guesser(name, *, from_everywhere=False):
-    """Return what asks with another wrong password each time, from one address or from many."""
+    """Return a function that tries a new wrong password at each call, from one address or many."""
     numbers = count()
 
     def guess(process):

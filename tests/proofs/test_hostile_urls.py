@@ -41,7 +41,7 @@ class Listeners(ExitStack):
         self.ports = [one.getsockname()[1] for one in self._listening]
 
     def heard(self, harmless):
-        """Return how many connections came since the last look to what is denied, and end them."""
+        """Return the number of new connections to denied addresses, and close them."""
         count = 0  # the address `harmless` may be asked on all of the ports but the last
         for listener in self._listening:
             with suppress(BlockingIOError):
@@ -121,7 +121,7 @@ class Hostile:
 
 
 async def asked(count, seed, *, is_guarded=True):
-    """Let a client ask hostile URLs; count outcomes, and connections `heard`, and `harmless`."""
+    """Fetch hostile URLs; count outcomes, and connections `heard`, and `harmless`."""
     with WebOfHosts() as web, Listeners(3) as listeners:
         harmless = web.host("redirecting.example")
         hostile = Hostile(seed, harmless.url(""), harmless.address, listeners.ports)

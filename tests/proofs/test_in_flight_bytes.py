@@ -1,4 +1,4 @@
-"""What clients leave unread, or do not send to its end, has one bound for a whole process.
+"""Unread replies and unfinished requests have one memory limit for a whole process.
 
 Each attack is driven against a service without the bound, too, which has to show.
 """
@@ -42,7 +42,7 @@ class Crowd:
 
     @asynccontextmanager
     async def come(self, count, request):
-        """Let so many send a request, each as fast as it is taken, and read nothing."""
+        """Send `count` requests, each as fast as it is taken, and read nothing."""
         loop = asyncio.get_running_loop()
         with contextlib.ExitStack() as stack:
             connections = [stack.enter_context(socket.socket()) for _ in range(count)]

@@ -29,7 +29,7 @@ CUT = 0
 
 
 def wrong_while_others_die(writers, kills, kill):
-    """Kill what writers use, who go on; return what is wrong after a kill, and all statuses."""
+    """Kill processes that writers use; return the faults after a kill, and all statuses."""
     statuses = Counter()
 
     async def write(_, is_over):

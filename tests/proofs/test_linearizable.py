@@ -89,7 +89,7 @@ async def perform(client, request, name, device, changes_made):
 
 
 def history(process, operations, seed):
-    """Let the clients do their operations at once, on a new account."""
+    """Run the clients' operations concurrently, on a new account."""
     name = process.new_account()
     token = process.new_token(name)
 

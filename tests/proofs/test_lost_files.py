@@ -38,7 +38,7 @@ def replaced(file):
 
 
 class Clients:
-    """Clients that write without a pause, and which of their requests came when."""
+    """Clients that write without a pause, and the times of their requests."""
 
     def __init__(self, process):
         self.process = process

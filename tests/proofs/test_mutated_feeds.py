@@ -1,4 +1,4 @@
-"""Whatever another host sends for a feed or a picture is read within 2 s and 64 MiB, or refused."""
+"""Any feed or picture of another host is read within 2 s and 64 MiB, or rejected."""
 
 import os
 import subprocess

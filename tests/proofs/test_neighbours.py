@@ -39,7 +39,7 @@ def waiting(process):
 
 
 def what_is_wrong(quiet, folder, database, *broken, names=()):
-    """Return what neighbours waited for if that is too much; else ""."""
+    """Return the delays of neighbours if they are too long; else ""."""
     account = LargestAccount(SUBSCRIPTIONS)
     folder.mkdir()
     workers = quiet.environment["FEEDKEEP_WORKERS"]

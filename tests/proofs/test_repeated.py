@@ -21,7 +21,7 @@ TIMES = 3  # how often a request is sent; the last time until it is answered
 
 
 def random_request(chance, number):
-    """Return what is to be there before, and a request that is to be cut."""
+    """Return the initial requests, and a request to interrupt."""
     first, second = (f"https://{number}.example/{letter}" for letter in "ab")
     there = [("add", (first, None)), ("add", (second, None))]
     guid = parse_feed_url(first).guid

@@ -133,7 +133,7 @@ class Household:
         self.had = []  # where each device was before the restore
 
     async def live(self):
-        """Return how a device differs at the end from what it should have; "" if none does."""
+        """Return the difference of a device from its expected state at the end; "" if none."""
         async with self._two_services() as service:
             account = await service.accounts.create(NAME, None)
             self.devices = [self._new_device(kind, service) for kind in KINDS]
@@ -211,7 +211,7 @@ class Household:
                 await self._sync_clients(self.follower)
 
     async def _missed(self, service, restored):
-        """Compare what was changed since the restore with what each device has."""
+        """Return a change since the restore that a device lacks; "" if there is none."""
         account = await service.accounts.named(NAME)
         whole = await service.subscriptions.page(account, PageRequest(-1, None, 1, 1_000))
         for view in whole.views:
@@ -250,7 +250,7 @@ class Household:
         return ""
 
     async def _lost(self, service, account):
-        """Let all devices start anew; compare what any of them had with what all have then."""
+        """Restart the sync of all devices; return the feeds lost or wrong after it."""
         everything = set().union(*(device.feeds for device in self.devices))
         for device in self.devices * 2:
             await device.start_over()

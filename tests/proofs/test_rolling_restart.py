@@ -52,7 +52,7 @@ def processes(database, start):
 
 
 def user(base_url, process, seen):
-    """Return what writes and reads, for as many clients, half of which keep connections."""
+    """Return a coroutine function for clients that read and write; half keep their connections."""
     names = [process.new_account() for _ in range(CLIENTS // 2)]
     tokens = [process.new_token(name) for name in names]
     acknowledged = [seen.acknowledged.setdefault(name, set()) for name in names]
@@ -159,7 +159,7 @@ class Haproxy:
                 process.terminate()
 
     async def given(self):
-        """Return how many sessions each process was given; -1 for those that are not ready."""
+        """Return the number of sessions that each process received; -1 if it is not ready."""
         try:
             reader, writer = await asyncio.open_unix_connection(self._control)
         except OSError:  # it is just starting

@@ -136,7 +136,7 @@ def new_devices(service, account, world, clock, seed, chance):
 
 
 async def one_run(store, seed, clock):
-    """Return how a device differs from the account at the end; "" if none does."""
+    """Return the differences of a device from the account at the end; "" if there are none."""
     chance = random.Random(seed)
     clock.begin(chance)
     interleaved = Interleaved(store, Interleaving(random.Random(f"{seed} turns")))
@@ -238,8 +238,8 @@ async def difference(service, name, world, devices):
         feeds = sorted({world.of(url) for url in device.feeds} - doubtful)
         if feeds != right:
             return f"{device.kind}: {feeds} instead of {right}"
-        # What was played of a feed that a device left is gone with it, on the devices told so.
-        # What was played of a feed that may be two is told anew of one of them.
+        # Plays of a feed that a device left are gone with it, on the devices told so.
+        # Plays of a feed that may be two are sent again for one of them.
         gone = world.left | (world.doubled & PATHS.keys())
         wrong = {
             episode: (at, device.positions.get(episode))
@@ -262,7 +262,7 @@ def is_there(device, episode, right):
 
 
 async def differences(open_store, runs):
-    """Return what differs at the end of the first run at which anything does."""
+    """Return the differences at the end of the first run that has any."""
     clock = ServerClock()
     clock.begin(random.Random(0))
     store = await open_store(now=clock)
@@ -316,7 +316,7 @@ judge = episode_actions.judge
 
 
 def judged_without_position(sent, app):
-    """Store that playback began in place of how far it came, and tell it."""
+    """Store and send only the beginning of playback, without the position."""
     has_position = sent.position is not None and sent.position > 0
     judged = judge(sent if has_position else replace(sent, position=1), app)
     if isinstance(judged, EpisodeAction) and not has_position:
@@ -341,7 +341,7 @@ BROKEN = {
     "no position": [(episode_actions, "judge", judged_without_position)],
     "own by the clock": [(seconds, "after_upload", lambda *given: after_upload(*given[:4]))],
 }
-"""What the service believes, tells or takes for an app's own where it must not."""
+"""Patches that make the service wrong, by the mistaken rule."""
 
 
 @in_the_long_form

@@ -24,10 +24,10 @@ UNKNOWN_GUID = "00000000-0000-4000-8000-000000000009"
 METHODS = ("GET", "HEAD", "POST", "PATCH", "DELETE", "PUT", "OPTIONS")
 CHANGING = {"x-request-id", "date"}
 PASSWORD = "secret and long"
-# What stands in a path for what no account has.
+# Values of path parameters that no account has.
 ANY = {"format": "json", "count": "10", "scope": "account", "device": "phone"}
 STORES = ["sqlite", "postgres, 2 workers"] if IS_LONG else ["sqlite"]
-"""Where routes are tried: which of them open is decided before a store is asked for a list."""
+"""Stores on which routes are tried: access is decided before a store is asked for a list."""
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ async def secrets_of_pages(service, name):
 
 
 async def end_session(service, name, session_id):
-    """Let a session expire, which takes half a year."""
+    """Expire a session, which takes half a year otherwise."""
     account = await service.accounts.named(name)
     await service.store.tokens.extend(account.id, session_id, 1)
     (ended,) = [one for one in await service.tokens.sessions_of(name) if one.id == session_id]

@@ -56,7 +56,7 @@ async def change_something(client, chance, guids, feeds):
 
 
 async def prove(process, changes):
-    """Let many write and one follow; return how the copy differs from the list."""
+    """Run many writers and one follower; return the differences of the copy from the list."""
     token = process.new_token(process.new_account())
     device, everything = Device(per_page=7), Device(per_page=1_000)
     feeds = max(400, changes // CHANGES_OF_A_FEED)

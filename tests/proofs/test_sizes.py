@@ -1,4 +1,4 @@
-"""What a client sends or holds open costs the others nothing: memory, time and places have bounds.
+"""Large requests and open connections cost other clients nothing: all resources have limits.
 
 `tests/http/serving/test_bounds.py` has each bound by itself; here they are met in full size and at
 once.
@@ -21,7 +21,7 @@ PIECE = b"100000\r\n" + b"x" * 0x100000 + b"\r\n"
 
 @pytest.fixture(autouse=True)
 def many_files():
-    """Let this process, too, have as many connections open as it may."""
+    """Raise this process's limit of open files to the maximum."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
     yield

@@ -29,7 +29,7 @@ def test_the_proof_notices_commits_that_are_not_synced(start):
 
 
 async def ahead_of_the_disk(server, writes, *broken):
-    """Return how many replies left before PostgreSQL's log was synced up to its end."""
+    """Return the number of replies sent before PostgreSQL's log was synced up to its end."""
     process = FeedkeepProcess(server.folder, server.url, log_level="error")
     process.run_first(*broken)
 
@@ -40,7 +40,7 @@ async def ahead_of_the_disk(server, writes, *broken):
             for number in range(writes):
                 before = await looking.fetchval("SELECT pg_current_wal_insert_lsn()::text")
                 assert (await client.add(f"https://{number}.example")).status == 200
-                # What this write has logged is all after `before`, its commit last.
+                # All log records of this write are after `before`, its commit last.
                 count += await looking.fetchval(
                     f"SELECT pg_current_wal_flush_lsn() <= '{before}'::pg_lsn"
                 )

@@ -36,7 +36,7 @@ def newer(database, prepare):
 
 
 class Everything:
-    """Clients that ask for everything that there is, again and again, each with an account."""
+    """Clients that request every resource, again and again, each with an account."""
 
     def __init__(self, process):
         host, port = process.base_url.removeprefix("http://").split(":")

@@ -1,4 +1,4 @@
-"""Clients that write without a pause, and know what was acknowledged to them."""
+"""Clients that write without a pause and record the acknowledged requests."""
 
 import asyncio
 import random
@@ -17,7 +17,7 @@ _numbers = count(1)
 
 @asynccontextmanager
 async def going_on(write, count=WRITERS):
-    """Let `count` clients write meanwhile: each is told its number, and when it is over."""
+    """Run `count` writing clients concurrently; each receives its number and the stop event."""
     is_over = asyncio.Event()
     writing = [asyncio.create_task(write(number, is_over)) for number in range(count)]
     yield is_over

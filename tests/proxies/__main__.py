@@ -68,7 +68,7 @@ server {{
 
 
 def main() -> int:
-    """Do what the module says; return 0 if all of it was as it has to be."""
+    """Run the checks of the proxies; return 0 if everything passed."""
     missing = [name for name in ("caddy", "nginx", "haproxy") if not shutil.which(name)]
     with tempfile.TemporaryDirectory(prefix="feedkeep-proxies-") as folder:
         authority = trustme.CA()

@@ -1,4 +1,4 @@
-"""Requests that a proxy and feedkeep might frame in different ways, through a real proxy.
+"""Requests that a proxy and feedkeep might frame differently, through a real proxy.
 
 An attacker who gets a request past a proxy unseen speaks with the proxy's address, and puts the
 replies to others out of order. So each request has a second one behind it, hidden in what may be

@@ -1,4 +1,4 @@
-"""What another server can answer that is no answer, and what is told then."""
+"""Invalid answers of another server, and the error messages for them."""
 
 import socket
 import threading

@@ -124,6 +124,6 @@ class Account:
         return [feed.feed_url for feed in subscriptions.subscribed(self.snapshot())]
 
     def polled(self, first: int) -> tuple[list[str], list[str]]:
-        """Return what an app adds and removes that asks for what came from a stamp on."""
+        """Return the feeds that an app adds and removes in a poll since a stamp."""
         found = changes_to_send(self.entries.values(), Stamp(first), UNKNOWN)
         return sorted(found.add), sorted(found.remove)

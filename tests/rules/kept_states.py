@@ -16,7 +16,7 @@ class KeptStates:
         self.stamps: list[Stamp] = []
 
     def keep(self, decision: Decision[Any], author: str = "") -> bool:
-        """Keep what a change ended and began; say whether it was more than stamps."""
+        """Keep the states that a change ended and began; return whether it was more than stamps."""
         present = {state.entry.guid: state for state in self.states if state.ended is None}
         past = [state for state in self.states if state.ended is not None]
         past += [replace(present.pop(guid), ended=decision.stamp) for guid in decision.ended]

@@ -57,7 +57,7 @@ class Account:
         return found
 
     def size(self) -> tuple[int, int]:
-        """Return how many feeds are subscribed to, and how many guids are known."""
+        """Return the number of subscribed feeds, and of known guids."""
         return sum(f.on for f in self.feeds), sum(1 + len(f.aliases) for f in self.feeds)
 
     def own_guids(self, items: Sequence[tuple[str, str | None]]) -> list[str | None]:

@@ -1,4 +1,4 @@
-"""What is the same app, and what is known of apps without cookies, and of their devices."""
+"""Identity of apps, and the stored state of apps without cookies and of their devices."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What an app that knows URLs only may send back, and what is known of the URLs that it has."""
+"""Possible echoes of apps that know feeds by URL only, and their known URLs."""
 
 import pytest
 from kept_account import G1, G2, G3

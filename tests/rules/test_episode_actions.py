@@ -1,4 +1,4 @@
-"""Which actions are stored, what apps are told of them, and what becomes of them in a merge."""
+"""Stored episode actions, their sync to apps, and their merging."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -53,7 +53,7 @@ class Stored:
         return self.take(record, rules.grouped(sent), now)
 
     def take(self, rule, sent: list[EpisodeAction], now: int = NOW) -> list[EpisodeAction]:
-        """Let a rule decide, as a store does; return what apps are told then."""
+        """Apply a rule, like a store; return the actions that apps are sent then."""
         known = {
             one.key: one for one in self.actions.values() if any(is_looked_up(one, a) for a in sent)
         }
@@ -66,7 +66,7 @@ class Stored:
         return sorted(news, key=lambda one: one.revision)
 
     def as_sent(self) -> list[tuple[str, int | None]]:
-        """Return where an app that starts from nothing is sent to go: devices, and positions."""
+        """Return the devices and positions that an app is sent when it starts from nothing."""
         rows = sorted(self.actions.values(), key=lambda one: one.revision)
         return positions(one for one in as_sent(rows) if not one.is_superseded)
 
@@ -412,7 +412,7 @@ OTHER, ODD_HOST = "https://b.example", "https://b..example"
 
 
 def join(stored: Stored, *former: EpisodeAction) -> list[EpisodeAction]:
-    """Let the podcast of stored actions become another one; return what apps are sent then."""
+    """Merge the podcast of stored actions into another one; return the actions sent to apps."""
     joined = [rules.refiled(one, parse_feed_url(PLAYED.podcast)) for one in former]
     moved = {new.key: one for new, one in zip(joined, former, strict=True)}
     removed = []

@@ -1,4 +1,4 @@
-"""What a feed is called, when its trouble is told, and which feeds of a list may be the same."""
+"""Display names of feeds, notices of their failures, and possible duplicates in a list."""
 
 import pytest
 from hypothesis import given
@@ -175,7 +175,7 @@ PLAIN = "http://plain.example"
 
 
 def to(*moves: tuple[str, str]) -> dict[str, Headline]:
-    """Return what is known of feeds that say where they are."""
+    """Return the headlines of feeds with other canonical URLs."""
     return {old: headline(old, to=new) for old, new in moves}
 
 
@@ -201,7 +201,7 @@ def to(*moves: tuple[str, str]) -> dict[str, Headline]:
         (TWO, to((A, B), (B, A)), [[B, A]]),
         # A feed for members is not taken for the public one.
         (listed(A, KEY), of_podcast(A, KEY), []),
-        # What one has unsubscribed from is in the list no more.
+        # Unsubscribed feeds are no longer in the list.
         (
             [TWO[0], replace(TWO[1], is_subscribed=False)],
             {A: headline(A, "p", to=B), **of_podcast(B)},

@@ -1,4 +1,4 @@
-"""When a feed is looked at next, and what a look changes of what is known."""
+"""Time of a feed's next fetch, and the effect of a fetch on its stored data."""
 
 import pytest
 from hypothesis import given

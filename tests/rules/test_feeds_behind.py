@@ -1,4 +1,4 @@
-"""Which feeds are behind a typed address, by what was found there and at the feeds it names."""
+"""Feeds found for a typed address, by the content there and at the feeds it names."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a history says of each change, and what it takes for a mass unsubscribe."""
+"""Descriptions of changes in the history, and the conditions for a mass unsubscribe."""
 
 import pytest
 from kept_account import G1, G2, URLS, A, Account, B, C, guid

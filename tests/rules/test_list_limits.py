@@ -1,4 +1,4 @@
-"""How much an account's list may hold, and what is said when it is full."""
+"""Limits of an account's list, and the error messages when it is full."""
 
 import pytest
 from kept_account import DEFAULT_LIMITS, G1, A, Account, B, C, D, E, guid

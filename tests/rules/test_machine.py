@@ -38,7 +38,7 @@ CHOICES = st.sampled_from(ConflictPolicy)
 
 
 def first_had(entries: dict[Guid, Entry]) -> dict[str, Any]:
-    """Return when the feed of each URL was had first, by the guid derived from it."""
+    """Return the time since when each feed is in the list, by the guid derived from its URL."""
     had: dict[str, Any] = {}
     for entry in entries.values():
         if isinstance(entry, Sub):
@@ -49,7 +49,7 @@ def first_had(entries: dict[Guid, Entry]) -> dict[str, Any]:
 
 
 def status_rank(entry: Entry | None) -> int:
-    """Return how much a feed is in the list: 0 is deleted, 1 unsubscribed, 2 subscribed."""
+    """Return the rank of a feed's status: 0 is deleted, 1 unsubscribed, 2 subscribed."""
     if not isinstance(entry, Sub) or entry.deleted is not None:
         return 0
     return 1 + entry.is_subscribed
@@ -130,7 +130,7 @@ class Rules(RuleBasedStateMachine):
         return True
 
     def remember(self) -> None:
-        """Let the reference put a copy aside of what it has after the last change."""
+        """Make the reference copy its state after the last change."""
         if self.kept.stamps:
             self.reference.remember(self.kept.stamps[-1])
 
@@ -151,7 +151,7 @@ class Rules(RuleBasedStateMachine):
 
     @rule(back=st.integers(1, 8), count=st.integers(1, 4), now=CLOCK)
     def bring_back_what_some_changes_removed(self, back: int, count: int, now: int) -> None:
-        """What one of them was the last to remove is back, and all else is as it was."""
+        """Feeds last removed by one of the changes are back, and all else is unchanged."""
         stamps = self.stamps(back, count)
         if not stamps:
             return
@@ -175,7 +175,7 @@ class Rules(RuleBasedStateMachine):
         assert again is None or again.stamp is None
 
     def before_removal(self, guid: Guid, stamps: set[Stamp]) -> Sub | None:
-        """Return what a feed was before these changes removed it, if they were the last to."""
+        """Return a feed as it was before these changes, if they were the last to remove it."""
         found = None
         for number in range(len(self.kept.stamps) - 1, -1, -1):
             was, became = (self.lists[number + after].get(guid) for after in (0, 1))
@@ -243,7 +243,7 @@ class Rules(RuleBasedStateMachine):
         return done
 
     def assert_back(self, was: dict[Guid, Entry], *, keep_added: bool) -> None:
-        """All that clients could see then, they can see again; what they were told leads there."""
+        """Assert that everything visible then is visible again, and that old guids resolve."""
         for guid, then in was.items():
             now = self.entries.get(guid)
             if isinstance(then, Pointer) and then.guid_changed is None:
@@ -304,7 +304,7 @@ class Rules(RuleBasedStateMachine):
             assert found == (feed.url, feed.on, feed.deleted)
 
     def decide(self, now, guids, decide, history_from: Stamp | None = None) -> Any:
-        """Do what a store does, and look at every stamp that was given out."""
+        """Apply a rule like a store, and check every stamp that it issued."""
         before, clock = dict(self.entries), self.last_stamp
         given = self.named_by(guids)
         known = None if history_from is None else self.kept.history()

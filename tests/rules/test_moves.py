@@ -1,4 +1,4 @@
-"""What counts as proof that a feed has moved, and what becomes of a list whose feed has moved."""
+"""Proof that a feed has moved, and the effect of the move on a list."""
 
 from itertools import pairwise
 
@@ -33,7 +33,7 @@ def known(url: str = OLD, content: FeedContent | None = SHOW) -> Feed:
 
 
 def seen(feed: Feed, *looks: tuple[int, FetchResult]) -> Feed:
-    """Return what is known of a feed after looks, each so many hours after the beginning."""
+    """Return a feed after fetches, each a number of hours after the beginning."""
     for hours, looked in looks:
         feed = after_fetch(feed, looked, Stamp(BEGIN + hours * HOUR_US), 0.5)
     return feed
@@ -154,7 +154,7 @@ ERROR = FetchResult(failure=Failure.ERROR_STATUS, reason="The host answers 500."
         ([(0, GONE), (6 * DAY, SLOW), (14 * DAY, GONE)], True),
         ([(0, GONE), (6 * DAY, ERROR), (14 * DAY, GONE)], False),
         ([(0, GONE), (6 * DAY, THERE), (14 * DAY, GONE)], False),
-        # What is not answered says nothing, however long that goes on.
+        # Requests without an answer prove nothing, however long that continues.
         ([(0, SLOW), (14 * DAY, SLOW)], False),
         ([(0, GONE), (14 * DAY, SLOW)], False),
         ([(0, GONE), (7 * DAY, AWAY), (15 * DAY, AWAY)], False),
@@ -176,7 +176,7 @@ LOOKS = {"moved": MOVED, "there": THERE, "away": AWAY, "another": ANOTHER, "logi
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.sampled_from(sorted(LOOKS))), max_size=12))
 def test_only_an_unbroken_row_of_sightings_is_proof(steps):
-    """Whatever was seen, a naive count of the sightings since the last other answer agrees."""
+    """A naive count of the sightings since the last other answer agrees."""
     hours, feed, row = 0, known(), list[Stamp]()
     for wait, kind in steps:
         hours += wait
@@ -244,7 +244,7 @@ def test_feed_never_goes_back_to_http():
     assert seen(known(), (0, by_https(BY_HTTP))).url == OLD
 
 
-# What becomes of a list when one of its feeds has moved, or its old URL is dead
+# Effect on a list of a feed that has moved, or whose old URL is dead
 
 
 FROM, TO, THIRD = (parse_feed_url(f"https://{name}.example") for name in ("old", "new", "third"))

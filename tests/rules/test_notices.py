@@ -1,4 +1,4 @@
-"""What the owner of a list is told, also of apps that have fallen silent; as pure functions."""
+"""Notices to the owner of a list, including silent apps; as pure functions."""
 
 import pytest
 from kept_account import A, guid

@@ -1,4 +1,4 @@
-"""Which URLs of feeds only their owner should ask for."""
+"""Detection of URLs of feeds that only their owner should fetch."""
 
 import random
 import re
@@ -118,7 +118,7 @@ PUBLIC = (
     "https://www.youtube.com/feeds/videos.xml?playlist_id=PL{key32}",
     "https://us2.campaign-archive.com/feed?u={hex25}&id={hex10}",
 )
-"""Where the hosts of public feeds have ids that look random."""
+"""URLs of public feeds whose hosts use random-looking ids."""
 
 PRIVATE = (
     "https://www.patreon.com/rss/show?auth={key32}",
@@ -146,7 +146,7 @@ PRIVATE = (
     "https://club.example/rss?{uuid}",
     "https://anna:{hex8}@club.example/feed",
 )
-"""Where members have a key in the address of their feed."""
+"""URLs of members' feeds, which contain a key."""
 
 
 def invented(template: str, chance: random.Random) -> str:

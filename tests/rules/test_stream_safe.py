@@ -29,7 +29,7 @@ def test_what_has_no_more_marks_than_languages_have_is_in_nfc(text):
 
 @pytest.fixture
 def ordered(monkeypatch):
-    """Counts what is normalised."""
+    """Counts calls of `unicodedata.normalize`."""
     normalize = Mock(wraps=unicodedata.normalize)
     monkeypatch.setattr(unicodedata, "normalize", normalize)
     return normalize

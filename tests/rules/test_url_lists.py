@@ -1,4 +1,4 @@
-"""What apps that know feeds by URL only are sent, and what becomes of what they upload."""
+"""Sync of apps that know feeds by URL only: their downloads and their uploads."""
 
 import re
 from collections import defaultdict
@@ -53,7 +53,7 @@ class App:
         self.first = 0
 
     def polls(self, *, is_from_nothing: bool = False) -> tuple[list[str], list[str]]:
-        """Return what it has to add and to remove since it asked last."""
+        """Return the feeds to add and to remove since the app's last poll."""
         entries, first = self.account.entries.values(), self.first
         found = changes_to_send(entries, first, self.spellings, is_from_nothing=is_from_nothing)
         self.spellings, self.first = found.app, self.account.last_stamp + 1
@@ -99,7 +99,7 @@ class App:
 
 
 def escaped(account: Account) -> EscapedUrls:
-    """Return what a store finds among an account's URLs."""
+    """Return an account's URLs with escapes, like a store."""
     aliases = [entry.alias for entry in account.entries.values() if entry.alias]
     feeds = [entry for entry in account.entries.values() if isinstance(entry, Subscription)]
     urls = [*(feed.feed_url for feed in feeds), *(alias.url for alias in aliases)]
@@ -524,7 +524,7 @@ def test_url_of_which_a_feed_has_only_the_guid_is_no_echo_once_it_was_added():
     assert url_lists.upload(whole(account), [parse_added(B)], [], app).outcome.app.echoes is None
 
 
-# What a URL may be without its escapes
+# URLs without their escapes
 
 
 HOST = "https://a.example/"

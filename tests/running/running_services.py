@@ -1,4 +1,4 @@
-"""What tests of running services share: connections, logs, and a service manager."""
+"""Helpers shared by the tests of running services: connections, logs, and a service manager."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def connected(process: FeedkeepProcess) -> socket.socket:
 
 
 def rest(connection: socket.socket) -> bytes:
-    """Return what comes until the other end closes the connection."""
+    """Read until the other end closes the connection."""
     return b"".join(iter(lambda: connection.recv(65_536), b""))
 
 
@@ -119,7 +119,7 @@ class Manager:
         self.socket.settimeout(30)
 
     def of(self, process: FeedkeepProcess, watchdog: str = "") -> FeedkeepProcess:
-        """Let a service send its signs here."""
+        """Configure a service to send its notifications here."""
         process.environment["NOTIFY_SOCKET"] = self.address.replace("\0", "@")
         if watchdog:
             process.environment["WATCHDOG_USEC"] = watchdog

@@ -1,4 +1,4 @@
-"""What is between the signal to stop and the stop: clients and balancers turn to others."""
+"""The drain period, from the stop signal to the stop: clients and balancers turn to others."""
 
 import json
 import signal

@@ -63,7 +63,7 @@ def test_a_restart_replaces_no_database_that_is_gone_or_emptied(tmp_path, number
 
 
 def test_a_restart_makes_no_tables_in_a_file_whose_log_is_gone(tmp_path):
-    """As where only the file itself was copied, before its first checkpoint."""
+    """Like a copy of the file alone, before its first checkpoint."""
     process = FeedkeepProcess(tmp_path)
     process.must("migrate")
     file = tmp_path / "feedkeep.db"

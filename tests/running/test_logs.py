@@ -17,7 +17,7 @@ from running_services import served
 from feedkeep.runtime import logs
 
 MORE_THAN_FITS = 1_000
-"""Requests whose lines are more than a pipe, a socket or a terminal holds."""
+"""Number of requests whose log lines overflow a pipe, a socket or a terminal."""
 
 
 def terminal():

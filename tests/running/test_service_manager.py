@@ -1,4 +1,4 @@
-"""What the service tells its service manager, and what it takes from it: signs, and a socket."""
+"""Communication with the service manager: notifications, the watchdog, and a passed socket."""
 
 import os
 import signal
@@ -124,7 +124,7 @@ class Activated(FeedkeepProcess):
 
 @pytest.fixture
 def listener():
-    """What systemd holds open."""
+    """Socket that systemd holds open."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield listener
 

@@ -100,7 +100,7 @@ def test_a_feed_is_fetched_by_the_first_process_whichever_one_it_was_added_to(tm
 
 
 def is_fetching(pid):
-    """Say whether a process has one that reads feeds for it (proc(5))."""
+    """Whether a process has a child that fetches feeds for it (proc(5))."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     commands = [Path(f"/proc/{child}/cmdline").read_bytes() for child in children]
     return any(re.search(rb"feedkeep.feeds.child", command) for command in commands)

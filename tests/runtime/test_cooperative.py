@@ -1,4 +1,4 @@
-"""Work that takes long lets others have their turn, and answers are shared by those who wait."""
+"""Long work yields to other tasks, and concurrent callers share an answer."""
 
 import asyncio
 from threading import Event
@@ -18,7 +18,7 @@ from feedkeep.store.sqlite import SqliteStore
 
 
 async def turns_of_others(work):
-    """Return how often another task had its turn while something was done."""
+    """Return the number of turns of another task during some work."""
     count, is_done = 0, False
 
     async def others():

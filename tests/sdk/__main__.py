@@ -43,7 +43,7 @@ class Client:
         name: The name of the generator and of its language.
         needs: The programs that have to be there.
         make: Generates it in a folder, from the document, and compiles it.
-        command: What runs the program that uses it.
+        command: Command line of the program that uses it.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Client:
 
 
 def main() -> int:
-    """Do what the module says; return 0 if nothing failed, nor is missing that is required."""
+    """Run the checks of the SDKs; return 0 if nothing failed, and nothing required is missing."""
     shutil.rmtree(BUILD, ignore_errors=True)
     BUILD.mkdir(parents=True)
     results: dict[str, str] = {}
@@ -132,7 +132,7 @@ def _install_node() -> None:
 
 
 def _generate(generator: str, folder: Path, document: Path, *properties: str) -> None:
-    """Let openapi-generator make a client."""
+    """Generate a client with openapi-generator."""
     _run(
         TOOLS / "openapi-generator-cli", "generate", "-g", generator, "-i", document, "-o", folder,
         "--git-host", "feeds.example", "--git-user-id", "feedkeep", "--git-repo-id", "client",

@@ -58,7 +58,7 @@ async def test_where_too_many_wait_the_address_with_the_most_loses_its_last(monk
     # Its own sixth; then the last of those that wait, for each new address.
     assert refused == [False, False, True, True, True, True, False, False, False]
     assert served.order == ["a", "a", "b", "c", "d"]
-    # Where all addresses have one, a further one is refused.
+    # If every address has one waiting, a further one is rejected.
     monkeypatch.setattr(address_queue, "MAX_WAITING", 2)
     found = await asyncio.gather(*Served().tasks("abcd"), return_exceptions=True)
     assert [isinstance(one, TooManyAttempts) for one in found] == [False, False, False, True]

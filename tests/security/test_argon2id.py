@@ -42,7 +42,7 @@ def test_one_thread_computes_what_a_thread_for_each_lane_does(lanes):
 
 
 def work_of(costs):
-    """Return what is filled, and what is passed over, of memory."""
+    """Return the memory that is filled, and the memory that is passed over."""
     return sum(c.memory_kib for c in costs), sum(c.memory_kib * c.passes for c in costs)
 
 

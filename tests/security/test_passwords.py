@@ -19,7 +19,7 @@ HOME = "192.0.2.1"
 
 @pytest.fixture(autouse=True)
 def cheap(monkeypatch):
-    """What is looked at here is how often something is computed, not what it costs."""
+    """Make hashing cheap: these tests count hashes, whatever they cost."""
     monkeypatch.setattr(argon2id, "OURS", argon2id.Cost(8, 1, 1))
 
 

@@ -1,4 +1,4 @@
-"""What is shown by Basic in two encodings: every refusal takes the same, and counts the same."""
+"""Basic credentials in two encodings: every rejection takes the same time, and counts once."""
 
 import pytest
 from stores import service_on

@@ -1,4 +1,4 @@
-"""How many wrong passwords may come before the next attempt has to wait."""
+"""Number of wrong passwords before the next attempt has to wait."""
 
 import tracemalloc
 from array import array
@@ -12,7 +12,7 @@ from feedkeep.security.throttle import KEPT_SECONDS, SIGN_UPS_PER_ADDRESS, WINDO
 
 
 def held_up(watched, name, address, now=0):
-    """Return how long an attempt has to wait; 0 if it is let through, and counted."""
+    """Return the wait of an attempt in seconds; 0 if it is permitted, and counted."""
     try:
         watched.begin(name, address, now)
     except TooManyAttempts as wait:
@@ -162,7 +162,7 @@ def test_ten_sign_ups_from_one_address_beside_wrong_passwords():
     sign_up(watched, "192.0.2.1", WINDOW_SECONDS)
 
 
-# What processes tell each other
+# Attempts shared between processes
 
 
 def types_wrong(watched, name, address, now=0):

@@ -1,4 +1,4 @@
-"""How long an attempt at a password has to wait, whichever processes counted others."""
+"""Wait of an attempt at a password, whichever processes counted others."""
 
 from collections.abc import Sequence
 
@@ -102,7 +102,7 @@ def test_one_process_keeps_the_limit_and_four_exceed_it_once_by_what_they_did_no
 
 @pytest.mark.parametrize("fewer", [0, 1, 2])
 def test_an_attacker_who_returns_as_soon_as_possible_gets_no_more_than_from_one(fewer):
-    """One who leaves out the last one or two of all is let through again sooner."""
+    """An attacker who omits the last one or two attempts is let through again sooner."""
     crowd, let, now = Crowd(2), 0, 0.0
     while now < 24 * 3_600:
         crowd.exchange()

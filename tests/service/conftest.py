@@ -1,6 +1,6 @@
-"""What is promised about accounts and their secrets holds on every store, which CI shows.
+"""Fixtures shared by the tests of the service, which run on every store in CI.
 
-In the short form, one store shows it: `tests/store` has what all stores have in common.
+In the short form, they use one store: `tests/store` has the tests common to all stores.
 """
 
 import pytest
@@ -21,7 +21,7 @@ __all__ = ["database", "emptied_database", "open_store", "path", "shared_databas
 
 @pytest.fixture(autouse=True)
 def cheap_passwords(monkeypatch):
-    """What is looked at here is what becomes of a hash, not what it costs."""
+    """Make hashing cheap: these tests check the use of hashes, not their cost."""
     monkeypatch.setattr(argon2id, "OURS", argon2id.Cost(8, 1, 1))
 
 

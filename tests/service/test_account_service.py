@@ -176,7 +176,7 @@ async def test_a_right_password_replaces_an_older_hash(former, monkeypatch, serv
     await all_replaced(service)
     replaced = await hash_of_bob(store)
     assert replaced.startswith("$argon2id$v=19$m=64,t=3,p=1$")
-    # What the old hash let in just before goes on, and the password is remembered.
+    # Logins by the old hash just before continue, and the password stays cached.
     await service.logins.begin_session(admitted, "gPodder")
     await service.page_sessions.admit(session.text)
     assert service._passwords.remembers("bob", PASSWORD, replaced)

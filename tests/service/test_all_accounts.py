@@ -1,4 +1,4 @@
-"""What goes through all accounts reads a page at a time, on every store."""
+"""Walks through all accounts read a page at a time, on every store."""
 
 import tracemalloc
 from itertools import chain

@@ -1,4 +1,4 @@
-"""Which backups are kept: those of the newest days and weeks, and never none."""
+"""Rotation of backups, which keeps those of the newest days and weeks, and at least one."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What does not end is not waited for: a move from another server, and a store."""
+"""Timeouts: of a move from another server, and of a store."""
 
 import asyncio
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""What is known of feeds: titles, pictures and episodes, of fetches since an account had them."""
+"""Feed data shown to an account: titles, pictures, episodes, of fetches since it had the feed."""
 
 import asyncio
 from functools import partial

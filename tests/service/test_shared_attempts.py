@@ -48,7 +48,7 @@ async def wait_for_word(service, password, name="Bob", address=HOME):
 
 
 async def looked_at(service, most):
-    """Return how many wrong passwords were looked at before one had to wait."""
+    """Return the number of wrong passwords that were checked before one had to wait."""
     for number in range(most):
         if await wait_for_word(service, f"wrong{number}{time.monotonic()}") is not None:
             return number

@@ -1,4 +1,4 @@
-"""What every store promises about accounts: administrators, secrets, and wrong passwords."""
+"""Accounts in every store: administrators, secrets, and wrong passwords."""
 
 import asyncio
 from array import array

@@ -1,6 +1,6 @@
-"""What every store promises podcast apps: changes by stamp, clocks, sessions, actions, documents.
+"""App data in every store: changes by stamp, clocks, sessions, actions, documents.
 
-As `test_store.py`, method by method.
+Method by method, like `test_store.py`.
 """
 
 import asyncio

@@ -26,7 +26,7 @@ from feedkeep.store.tables import TABLES
 NOBODY = 65_534
 ACCOUNT = 2**62
 CACHE_BYTES = 2_000 * 1_024
-"""How much of a file SQLite keeps in memory by default."""
+"""Default size of SQLite's page cache, in bytes."""
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ class Transactions:
 
 
 async def results(transactions, jobs, max_jobs=100, of=lambda _: {}, **more):
-    """Return what is answered to jobs that are submitted at once, each with what is `of` it."""
+    """Return the outcomes of concurrent jobs, submitted with the arguments that `of` returns."""
     batcher = Batcher(transactions.run, max_jobs, **more)
     submitted = (batcher.submit(job, **of(job)) for job in jobs)
     found = await asyncio.gather(*submitted, return_exceptions=True)
@@ -214,7 +214,7 @@ async def test_caller_that_went_away_does_not_disturb_the_others():
     assert transactions.batches == [[1, 2]]
 
 
-# Whose job is next, judged by counting batches: a clock would say how busy the machine is
+# Order of jobs, judged by counting batches: a clock would show how busy the machine is
 
 
 MAX_WEIGHT, MAX_SHARE = 12, 4

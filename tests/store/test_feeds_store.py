@@ -1,4 +1,4 @@
-"""What every store promises about feeds: processes share the looking, and none looks twice."""
+"""Feeds in every store: processes share the fetches, and none is done twice."""
 
 import asyncio
 import time
@@ -89,7 +89,7 @@ ALL_OF_IT = model.Feed(
 
 
 async def looked_at(store, *feeds, picture=None, episodes=None):
-    """Have feeds in a store as they are after a look."""
+    """Store feeds as they are after a fetch."""
     for feed in feeds:
         await store.feeds.want({feed.guid: feed.url}, feed.wanted)
         [leased] = await store.feeds.lease(NOW, UNTIL, 1)
@@ -568,7 +568,7 @@ async def test_steps_cost_no_more_with_more_known_feeds(store, path):
     )
 
     def steps_with(feeds):
-        """Return how many steps each statement takes when ten feeds are leased and ten wait."""
+        """Return the steps of each statement when ten feeds are leased and ten wait."""
         steps = []
 
         def count():

@@ -1,4 +1,4 @@
-"""What every store keeps of a list's former states, and how it forgets them."""
+"""Former states of lists in every store, and their expiry."""
 
 import asyncio
 from functools import partial

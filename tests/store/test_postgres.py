@@ -1,4 +1,4 @@
-"""What is PostgreSQL's own: its schema, poolers in between, and every way in which it can fail."""
+"""Specifics of PostgreSQL: its schema, poolers in between, and every way in which it can fail."""
 
 import asyncio
 import dataclasses
@@ -248,7 +248,7 @@ async def test_page_of_plays_reads_no_more_than_it_lists(url):
 
 @pytest.fixture
 def sent(monkeypatch):
-    """What the store sends to PostgreSQL."""
+    """Statements that the store sends to PostgreSQL."""
     statements = []
 
     class Recording(connections.Connection):
@@ -383,7 +383,7 @@ ALICE_LOCKED = f"UPDATE feedkeep.account SET last_stamp = 99 WHERE account_id = 
 
 @asynccontextmanager
 async def holding(url, statement):
-    """Hold what a statement locks, in a transaction of another connection."""
+    """Hold the locks of a statement, in a transaction of another connection."""
     other = await asyncpg.connect(url)
     try:
         await other.execute(f"BEGIN; {statement}")
@@ -402,7 +402,7 @@ async def until_waiting(url, what=LOCKED):
 
 
 def patient(monkeypatch, seconds):
-    """Set how long a transaction waits for a lock."""
+    """Set the lock timeout of transactions, in seconds."""
     begin = connections._BEGIN.replace("lock_timeout = '2s'", f"lock_timeout = '{seconds}s'")
     monkeypatch.setattr(connections, "_BEGIN", begin)
 
@@ -589,7 +589,7 @@ async def test_cluster_machine_that_is_away_costs_nobody_else_a_connection(datab
 
 
 def write_nothing(url, table, times):
-    """Let a table take no row a number of times, and report no error.
+    """Make a table ignore a number of inserted rows, without an error.
 
     An INSERT does so on a cluster whose shard is being split.
     """
@@ -721,7 +721,7 @@ async def test_silent_server_is_noticed_and_refused_at_once_until_it_answers(ser
 
 
 async def probe(store):
-    """Let the breaker suspect the server, and wait for what it finds."""
+    """Make the breaker suspect the server, and wait for the result of its probe."""
     probed = store._runner.connections._breaker
     probed._suspect()
     await probed._probing
@@ -737,7 +737,7 @@ async def test_slow_statement_on_a_server_that_answers_is_waited_for(url, store)
 
 
 async def reasons(store, url, waiting, *work):
-    """Return why `work` fails, after a probe that saw its statements wait."""
+    """Return the errors of `work`, after a probe that saw its statements wait."""
     failing = asyncio.gather(*work, return_exceptions=True)
     await until_waiting(url, f"{waiting} HAVING count(*) = {len(work)}")
     await probe(store)

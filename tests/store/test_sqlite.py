@@ -1,4 +1,4 @@
-"""What is SQLite's own: durable connections, its file, its locks, and what damage looks like."""
+"""Specifics of SQLite: durable connections, its file, its locks, and damage."""
 
 import asyncio
 import dataclasses
@@ -257,7 +257,7 @@ GONE, OTHER = 2**62, 2**62 + 1_000_003
 
 
 def rows_of(path, account_id):
-    """Return how many rows an account has besides its own; all references have to be whole."""
+    """Return the number of an account's rows besides its own; all references must be valid."""
     with closing(connect(path, 1)) as opened:
         assert opened.execute("PRAGMA foreign_key_check").fetchall() == []
         count = "SELECT count(*) FROM {} WHERE account_id = ?"
@@ -266,7 +266,7 @@ def rows_of(path, account_id):
 
 
 async def shown(store):
-    """Return which accounts are copied, counted and listed."""
+    """Return the accounts that are copied, counted and listed."""
     async with store.archive() as archive:
         records = [account_id async for some in archive.records() for account_id, _ in some]
         assert await archive.count() == len(records)
@@ -571,7 +571,7 @@ async def test_check_reports_rows_without_their_account_and_no_damage_if_it_cann
 
 @contextmanager
 def no_room(beyond_bytes=4_096):
-    """Let no file of this process grow beyond a size, as on a full disk (setrlimit(2))."""
+    """Limit the size of the files of this process, as on a full disk (setrlimit(2))."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (beyond_bytes, before[1]))
     try:
@@ -582,7 +582,7 @@ def no_room(beyond_bytes=4_096):
 
 @contextmanager
 def read_only(monkeypatch):
-    """Let no file be opened to write, as on a disk that is mounted read-only."""
+    """Make opening a file for writing fail, as on a disk that is mounted read-only."""
     open_before = os.open
 
     def opened(path, flags, mode=0o777):

@@ -263,7 +263,7 @@ async def test_commits_wait_for_a_checkpoint_only_once_the_log_is_long(store):
         waiting = asyncio.create_task(add(store))
         for _ in range(5):  # until it is in a batch
             await asyncio.sleep(0)
-        # What this batch has asked of the writer's thread is done after this.
+        # The batch's own jobs on the writer's thread precede this one.
         await asyncio.get_running_loop().run_in_executor(runner._writing, lambda: None)
         assert not runner._writer.in_transaction
     finally:

@@ -37,13 +37,13 @@ from feedkeep.store.postgres.runner import MAX_REMEMBERED, REMEMBERED_SECONDS, S
 URL = "https://a.example"
 GUID = derived(URL)
 BY_FEED = {"feed", "feed_picture", "feed_episodes"}
-"""What belongs to no account, and is split by the guid of the feed."""
+"""Tables that belong to no account, and are split by the guid of the feed."""
 
 ON_ONE_MACHINE = {"attempt", "schema_version"}
-"""What is of no account either, and not split."""
+"""Tables that belong to no account, and are not split."""
 
 NOT_BY_ACCOUNT = {"account_name", "login_grant", *ON_ONE_MACHINE, *BY_FEED}
-"""Also what is looked up by name, or by a login, which is on every machine."""
+"""All tables that are not split by account; the first two are on every machine."""
 
 PASSED_ON = re.compile("(SET|LOCK|CREATE|ALTER)\\b")
 OF_MANY = {"$1", "ANY(CAST($1 AS BIGINT[]))", "w.account_id", "t.account_id"}
@@ -87,7 +87,7 @@ async def statements_of(*works, postgres, is_split):
 
 @pytest.fixture(scope="module")
 def sent(postgres):
-    """What is sent for requests, for all else, and for a new password, by `is_split`."""
+    """Statements of requests, of everything else, and of a new password, by `is_split`."""
     works = (every_request, fill_and_read, lock_out)
     return {
         is_split: asyncio.run(statements_of(*works, postgres=postgres, is_split=is_split))
@@ -97,7 +97,7 @@ def sent(postgres):
 
 @pytest.fixture
 def sent_if_split(sent):
-    """What is sent to a cluster for requests."""
+    """Statements that requests send to a cluster."""
     return sent[True][0]
 
 
@@ -480,7 +480,7 @@ SPLIT = {
     "feed_picture": "guid with feedkeep.feed",
     "feed_episodes": "guid with feedkeep.feed",
 }
-"""What Citus is asked for each table, in order."""
+"""Distribution of each table that is requested from Citus, in order."""
 
 
 @pytest.fixture

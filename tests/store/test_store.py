@@ -1,4 +1,4 @@
-"""What every store promises: the Store protocol, method by method, and how changes meet."""
+"""The Store protocol in every store, method by method, and concurrent changes."""
 
 import asyncio
 import threading
@@ -75,7 +75,7 @@ async def test_change_that_loads_much_is_decided_beside_the_event_loop(store):
     many = [derived(f"https://a.example/{number}") for number in range(101)]
     decided = [await decided_in_loop(guids) for guids in (many[:100], many, None)]
     assert decided == [True, False, False]
-    # What few guids and names lead to counts, too.
+    # Entries that few guids and names resolve to count, too.
     await add(store, (A, G1), *renamed(B, G2, 150))
     name = model.DocumentName("settings", "a")
     await store.documents.change(ALICE, name.kind, name.name, lambda *_: "x" * 20_000)

@@ -86,7 +86,7 @@ def run(machine, stores, steps):
 
 @dataclass
 class Request:
-    """What a store was asked, and what the rules answered."""
+    """A request to a store, and the answer of the rules."""
 
     guids: Any
     decide: Any
@@ -95,7 +95,7 @@ class Request:
 
 
 def answer_of(outcome):
-    """Return what can be compared of an outcome or an error."""
+    """Return the comparable part of an outcome or an error."""
     if isinstance(outcome, FeedkeepError):
         return type(outcome), str(outcome)
     assert not isinstance(outcome, BaseException), outcome
@@ -227,7 +227,7 @@ NUMBERS = st.integers(1, 6)
 
 
 class EveryAppStore(RuleBasedStateMachine):
-    """What apps keep of an account, in each store, and the actions in memory, too."""
+    """App data of an account in each store, with the actions in memory, too."""
 
     account_numbers = count(10**6)
 

@@ -1,4 +1,4 @@
-"""How much is stored, counted in steps, is the same on every store."""
+"""Totals of stored data, counted in steps, are the same on every store."""
 
 import asyncio
 from collections import Counter

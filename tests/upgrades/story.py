@@ -30,7 +30,7 @@ from feedkeep.store.sqlite import connection
 
 RELEASES = Path(__file__).parent
 WRITTEN_US = 1_793_534_400_000_000
-"""What the clock showed: 2026-11-01, noon."""
+"""Time of the story's clock: 2026-11-01, noon."""
 
 PASSWORD = "correct horse"
 MOVED, MOVED_TO, KEPT, DUPLICATE, DELETED, LEFT = (
@@ -41,7 +41,7 @@ MANY = [f"https://many.example/{number}" for number in range(30)]
 
 
 async def live(service: Service) -> str:
-    """Let two people live with their apps for a while; return the token of an app of the first."""
+    """Play the lives of two people with their apps; return the token of an app of the first."""
     ada = await service.accounts.create("Ada", PASSWORD, is_admin=True)
     ben = await service.accounts.create("Ben", None)
     token = (await service.tokens.create("Ada", "phone", None, Scope.WRITE)).text

@@ -1,4 +1,4 @@
-"""What a release wrote is read by this version, and by a newer one with made-up migrations."""
+"""Data of each release are read by this version, and by a newer one with made-up migrations."""
 
 import pytest
 import story

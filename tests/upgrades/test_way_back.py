@@ -31,7 +31,7 @@ class OnSqlite:
         self.older.must("backup", self._backup)
 
     def restore(self):
-        """Restore that backup with the older version, beside what the newer one left."""
+        """Restore that backup with the older version, beside the files of the newer one."""
         for file in [*self.older.folder.glob("feedkeep.db*")]:
             file.rename(file.with_name(f"old-{file.name}"))
         self.older.must("restore", self._backup)
@@ -79,7 +79,7 @@ def add(process, token, *urls):
 
 
 def sync(process, token, **since):
-    """Return what changed since a stamp, oldest first, and the list's epoch."""
+    """Return the changes since a stamp, oldest first, and the list's epoch."""
     reply = ask(process, token, "GET", params=since)
     return reply.json()["subscriptions"], reply.headers["feedkeep-epoch"]
 

@@ -1,4 +1,4 @@
-"""What the tests of the pages share: a browser, a service, and people who visit it."""
+"""Fixtures shared by the tests of the pages: a browser, a service, and its visitors."""
 
 import os
 from collections.abc import Iterator

@@ -27,7 +27,7 @@ def guid_of(url: str) -> str:
 
 
 def place_of(url: str) -> str:
-    """Return where the page of a feed is."""
+    """Return the path of a feed's page."""
     return f"/feeds/{guid_of(url)}"
 
 
@@ -47,7 +47,7 @@ class Shown:
 
     @property
     def text(self) -> str:
-        """What a person reads, without markup."""
+        """Visible text of the page."""
         return plain(re.sub(r"<head.*?</head>", "", self.reply.text, flags=re.DOTALL))
 
     def values(self, name: str) -> list[str]:
@@ -60,17 +60,17 @@ class Shown:
         return found
 
     def problem(self, field: str) -> str:
-        """Return what stands as a problem beside a field."""
+        """Return the problem beside a field."""
         return self._within(rf'id="{field}-problem"[^>]*>(.*?)</(?:p|div)>')
 
     @property
     def note(self) -> str:
-        """Return what the page says that was done."""
+        """Note on the page after an action."""
         return self._within(r'<div class="note" role="status">(.*?)</div>')
 
     @property
     def secrets(self) -> list[str]:
-        """Return what the page shows once."""
+        """Secrets that the page shows once."""
         shown = re.findall(r'class="secret" id="\w+">([^<]*)<', self.reply.text)
         return [unescape(text) for text in shown]
 
@@ -160,7 +160,7 @@ class PageClient:
         return set(self.get(path).values("feed"))
 
     def titles(self, path: str = "/") -> list[str]:
-        """Return what the feeds on a page of the list are called, in their order."""
+        """Return the titles of the feeds on a page of the list, in their order."""
         found = re.findall(r"<a id=f\d+ [^>]*>([^<]*)</a>", self.get(path).reply.text)
         return [unescape(title) for title in found]
 

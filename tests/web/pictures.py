@@ -96,7 +96,7 @@ def file_of(number: int) -> str:
 
 
 def know_all(browser: Browser, process: FeedkeepProcess) -> None:
-    """Let the service know the feeds and their newest episodes, as after a day."""
+    """Store the feeds and their newest episodes, as after a day of fetching."""
     now = time.time_ns() // 1_000
     for number, (url, title) in enumerate(FEEDS.items()):
         shown = None if title in WITHOUT_PICTURE else cover(browser, number)

@@ -25,7 +25,7 @@ def stranger(feedkeep):
 
 
 def grow_old(browser: PageClient) -> None:
-    """Let a browser have a session that began eleven minutes ago."""
+    """Give a browser a session that began eleven minutes ago."""
 
     async def begin(service):
         long_ago = Stamp(service.now() - 11 * MINUTE_US)

@@ -1,4 +1,4 @@
-"""What a person is told who adds a feed: it is looked at while the person waits."""
+"""Feedback to a person who adds a feed: it is fetched while the person waits."""
 
 import asyncio
 import socket
@@ -88,7 +88,7 @@ def test_a_feed_that_is_added_is_called_by_its_title_at_once_and_known_as_checke
 
 
 def stored(process: FeedkeepProcess, *urls: str) -> set[str]:
-    """Return which addresses have a row in the table of feeds."""
+    """Return the guids of the addresses that have a row in the table of feeds."""
     return set(process.use(lambda service: service.store.feeds.known(list(map(guid_of, urls)))))
 
 
@@ -277,7 +277,7 @@ def test_titles_come_into_the_list_by_themselves(asking, visit, name, hosts):
 
 
 def wait_for(anna: Visitor, text: Locator, count: int) -> None:
-    """Let time pass on a page, which asks for changes, until a text is on it, or is not."""
+    """Advance the clock of a page, which polls for changes, until a text is on it, or is not."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while text.count() != count:
         assert time.monotonic() < deadline

@@ -1,4 +1,4 @@
-"""Where the password is asked for again, as ten minutes after it was typed."""
+"""Actions that ask for the password again, ten minutes after it was typed."""
 
 import httpx
 import pytest

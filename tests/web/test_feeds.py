@@ -263,7 +263,7 @@ FORGED = [
     b'{"kind":"link","values":{"link":"%s"}}',
     b'{"kind":"codes","values":{"codes":["%s"]}}', b'{"kind":"codes","values":{"codes":"%s"}}',
 ]  # fmt: skip
-"""What an attacker might write into the cookie, who can set one for this host."""
+"""Forged values of the cookie, which an attacker may be able to set for this host."""
 
 
 def cookie_of(note: bytes, session: str) -> tuple[str, str]:
@@ -305,7 +305,7 @@ def test_a_note_that_an_attacker_wrote_is_passed_over_and_cleared(feedkeep, note
 )
 def test_a_note_of_a_session_that_another_person_began_is_an_error_on_no_page(feedkeep, note):
     chief, _ = administrator(feedkeep)
-    # Who led a browser into their account knows its session.
+    # An attacker who signs a browser in to their own account knows its session.
     cookie = ".".join(cookie_of(note, chief.http.cookies["feedkeep"]))
     for page in ("/", "/changes", "/apps/connected", "/people/link", "/account/codes"):
         chief.http.cookies.set("feedkeep_note", cookie, domain="127.0.0.1")

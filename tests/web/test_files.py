@@ -1,4 +1,4 @@
-"""Files that are no list, broken, hostile or too large: a sentence beside the field says why."""
+"""Files that are no list, broken, hostile or too large: an error beside the field says so."""
 
 import re
 import time
@@ -16,7 +16,7 @@ REFUSED = {
     "JSON cannot be read": b'{"name": ',
     "declar": b"<!DOCTYPE opml [<!ENTITY a 'b'>]><opml><body/></opml>",
 }
-"""What tells why, and what is refused for that: tests/formats has more."""
+"""Rejected files, by a part of the error message: tests/formats has more."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What is sent to a page and is no form, or none that can be read; over HTTP."""
+"""Bodies sent to a page that are no form, or an unreadable one; over HTTP."""
 
 import pytest
 from page_client import PageClient

@@ -40,7 +40,7 @@ def unsubscribe(anna: PageClient, *numbers: int) -> Shown:
 
 
 def lines(page: Shown) -> list[str]:
-    """Return what each line says: what, and by whom."""
+    """Return the text of each line: the change and its author."""
     found = re.findall(r'<div class="did">(.*?)</div>', page.reply.text, re.DOTALL)
     return [re.sub(r" · (just now|\d+ \w+ ago)$", "", plain(one)) for one in found]
 

@@ -27,7 +27,7 @@ CODES_LEFT = ("You have %(count)s recovery code left.", "You have %(count)s reco
 
 
 def name_of(url: str) -> str:
-    """Return what a feed is called once the list was imported: as the list calls it."""
+    """Return the title of a feed after the import of the list, which is the list's own."""
     return TITLES.get(parse_feed_url(url).guid) or title_of(url)
 
 

@@ -1,4 +1,4 @@
-"""What is known of feeds on the pages: titles, pictures, trouble, moves, what may be twice."""
+"""Feed data on the pages: titles, pictures, failures, moves, possible duplicates."""
 
 import re
 

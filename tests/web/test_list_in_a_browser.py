@@ -59,7 +59,7 @@ def test_collapsed_folders_stay_so_in_a_browser_that_can_remember_it(
 
 
 def faults_without_storage(visitor: Visitor) -> list[Error]:
-    """Return what goes wrong in a browser that blocks storage, in which folders and keys work."""
+    """Return the errors in a browser that blocks storage; folders and keys work there."""
     faults: list[Error] = []
     visitor.page.on("pageerror", lambda error: faults.append(error))  # noqa: PLW0108 - not a built-in
     visitor.page.add_init_script(

@@ -60,7 +60,7 @@ def apps(anna):
 
 
 def rows(page: Shown) -> list[str]:
-    """Return what each row says, without how long ago it was."""
+    """Return the text of each row, without its age."""
     (listed,) = re.findall(r'<ol class="plays">(.*?)</ol>', page.reply.text, re.DOTALL) or [""]
     found = re.findall(r"<li>.*?<div>(.*?)</div>", listed, re.DOTALL)
     return [re.sub(r" · (just now|\d+ \w+ ago)$", "", plain(one)) for one in found]

@@ -24,10 +24,10 @@ class OtherServer:
     """A stand-in for gpodder.net, where Alice has three feeds and 1,200 plays.
 
     Attributes:
-        error: What it answers all requests with, if anything.
-        may_answer: Set while it answers requests for what was played.
-        is_asked: Set once it is asked for what was played.
-        fails: Whether it fails with the second page of what was played.
+        error: Response to all requests, if set.
+        may_answer: Set while it answers requests for plays.
+        is_asked: Set once plays were requested.
+        fails: Whether it fails with the second page of plays.
     """
 
     def __init__(self, host: Host) -> None:
@@ -109,7 +109,7 @@ def read(anna: PageClient, server: str) -> Shown:
 
 
 def read_again(anna: PageClient, server: str) -> Shown:
-    """Read what is there once the move before has made room, a moment after its last word."""
+    """Retry until the move before has made room, a moment after its last message."""
     deadline = time.monotonic() + 30
     while "Others are moving in" in (page := read(anna, server)).problem("server"):
         assert time.monotonic() < deadline

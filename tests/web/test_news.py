@@ -45,7 +45,7 @@ def above(anna: PageClient) -> str:
 
 
 def sign_in(anna: PageClient, secret: str, place: str, told: str) -> None:
-    """Let an app sign in, and wait until a page tells of it: it is stored after the reply."""
+    """Sign an app in, and wait until a page shows it, since it is stored after the reply."""
     anna.process.tokens.append(secret)
     with PageClient(anna.process).http as app:
         assert app.get("/subscriptions", auth=(anna.name, secret)).status_code == 200

@@ -21,7 +21,7 @@ def anna(service, visit, name):
 
 
 def posts(service: FeedkeepProcess) -> int:
-    """Return how many forms the service was sent so far."""
+    """Return the number of forms that the service has received."""
     # It writes its log in the turn after an answer, so before it looks at one more request.
     httpx.get(f"{service.base_url}/livez").raise_for_status()
     return service.log.read_text().count('"method":"POST"')

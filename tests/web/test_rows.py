@@ -1,4 +1,4 @@
-"""What a row of a list says, as pure functions."""
+"""Content of the rows of a list, as pure functions."""
 
 import pytest
 from hypothesis import given

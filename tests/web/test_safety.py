@@ -1,4 +1,4 @@
-"""Who may open which page, what a browser is told, and what no other page can make it do."""
+"""Access to pages, their security headers, and protection from other origins."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""What a browser keeps sealed opens there, for its purpose and its time, and nowhere else."""
+"""Values sealed in a browser open only there, for their purpose, and until they expire."""
 
 import pytest
 from hypothesis import given

@@ -25,7 +25,7 @@ def anna(feedkeep):
 
 
 def sent(preview: Shown) -> dict[str, str]:
-    """Return what the form of a preview sends."""
+    """Return the hidden fields of a preview's form."""
     text = r'<textarea name="(\w+)" hidden>\n([^<]*)</textarea>'
     return {name: unescape(value) for name, value in re.findall(text, preview.reply.text)}
 

@@ -20,7 +20,7 @@ from feedkeep.service import Service
 
 MARK = "nightingale"
 TELLING = (MARK, WHY[model.Failure.GONE].text.lower(), WHY[model.Failure.NOT_A_FEED].text.lower())
-"""What stands nowhere unless it is known of a feed."""
+"""Texts that appear only if something is known of the feed."""
 
 PICTURE = picture(png(1, 2, 3))
 TITLE = f"The {MARK}"
@@ -32,7 +32,7 @@ TOLD = {
     "/api/2/updates/{user}/{device}.json",
     "/api/2/data/podcast.json", "/api/2/favorites/{user}.json",
 }  # fmt: skip
-"""Where an account is shown what is known of its feeds."""
+"""Routes that show an account the fetched data of its feeds."""
 
 ANY = {
     **dict.fromkeys(("name", "app", "link", "tag", "login", "scope", "count"), "10"),
@@ -41,7 +41,7 @@ ANY = {
     "deletion_id": 1,
     "stamp": 1,
 }
-"""What stands in a path for what no account has."""
+"""Values of path parameters that no account has."""
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ class Account:
         return reply.json().get("title")
 
     def love(self, url: str) -> None:
-        """Have a favourite of a feed, as the gpodder.net API lists them."""
+        """Add a favourite episode of a feed, as the gpodder.net API lists them."""
         query = {"podcast": url, "episode": f"{url}/1.mp3"}
         path = f"/api/2/settings/{self.name}/episode.json"
         reply = self.api.post(path, params=query, json={"set": {"is_favorite": True}})
@@ -127,7 +127,7 @@ def addresses(targets: Iterable[Target], name: str, urls: Sequence[str]):
 
 
 def tells(template: str, reply: httpx.Response) -> bool:
-    """Say whether a reply tells anything that a look at a feed has found."""
+    """Whether a reply contains any fetched data of a feed."""
     if template.endswith("/subscriptions/{guid}/feed"):
         return reply.status_code == 200 and reply.json() != {}
     return reply.content == PICTURE.data or says(reply.text)
@@ -138,7 +138,7 @@ def says(text: str) -> bool:
 
 
 def look(process: FeedkeepProcess, urls: Sequence[str]) -> None:
-    """Let a service have looked at feeds just now: four kinds, of which one moves and two fail."""
+    """Store fetches of feeds just now: four kinds, of which one moves and two fail."""
 
     async def learn(service: Service) -> None:
         feeds, now = service.store.feeds, service.now()
@@ -176,7 +176,7 @@ def found(feed: model.Feed, kind: int, now: Stamp) -> model.Feed:
 
 
 def learned(process: FeedkeepProcess, count: int) -> tuple[Account, Account, list[str], set[str]]:
-    """Let one account add what another one has, in all ways; return where it learns of that."""
+    """Add one account's feeds to another one, in all ways; return where that shows fetched data."""
     urls = [f"https://feeds.example/{number}" for number in range(count)]
     owner, other = Account(process), Account(process)
     owner.add(urls)

@@ -10,9 +10,9 @@ ONE, MANY = "%(number)s feed is back.", "%(number)s feeds are back."
 
 
 def upload(service: FeedkeepProcess, name: str, urls: list[str]) -> int:
-    """Send what AntennaPod sends that has forgotten its feeds: each of them as removed.
+    """Upload a removal of each feed, like AntennaPod after it has lost its feeds.
 
-    Returns the time that it asks since when it syncs next.
+    Returns the `since` of its next sync.
     """
     app, device = app_of(service, name, "AntennaPod/3.4.0"), f"{name}/pixel.json"
     app.post(f"/api/2/devices/{device}", json={"caption": "Annas Handy"}).raise_for_status()
@@ -22,7 +22,7 @@ def upload(service: FeedkeepProcess, name: str, urls: list[str]) -> int:
 
 
 def added_since(service: FeedkeepProcess, name: str, since: int) -> set[str]:
-    """Return what the phone is told to add with its next sync."""
+    """Return the feeds that the phone is sent to add at its next sync."""
     app = app_of(service, name, "AntennaPod/3.4.0")
     told = app.get(f"/api/2/subscriptions/{name}/pixel.json", params={"since": since})
     return set(told.raise_for_status().json()["add"])

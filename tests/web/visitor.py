@@ -69,7 +69,7 @@ _SCROLLS_SIDEWAYS = """() => [...document.querySelectorAll("html, body *")]
 
 
 def chromium_path() -> str | None:
-    """Return where the system's Chromium is; None if it has none."""
+    """Return the path of the system's Chromium; None if it is not installed."""
     return next(filter(None, map(shutil.which, _NAMES)), None)
 
 
@@ -113,8 +113,8 @@ class Visitor:
     """A person whose browser shares nothing with other visitors, and who has an own address.
 
     Attributes:
-        page: What they look at.
-        words: What says things in their language.
+        page: Page in the browser.
+        words: Texts in their language.
         expected: The statuses of errors that a test brings about on purpose.
     """
 
@@ -182,7 +182,7 @@ class Visitor:
     def _look_at_error(self, error: WebError) -> None:
         self._odd.append(str(error.error))
 
-    # What they read.
+    # Reading.
 
     def say(self, text: str, **values: object) -> str:
         """Return a text of the pages in the visitor's language."""
@@ -210,11 +210,11 @@ class Visitor:
         self.reads(self.say_many(one, many, count))
 
     def secret_beside(self, text: str) -> str:
-        """Return what is shown to be copied below a text."""
+        """Return the secret to be copied below a text."""
         item = self.page.get_by_role("listitem").filter(has_text=self.say(text))
         return item.locator(".secret").inner_text().strip()
 
-    # What they do.
+    # Actions.
 
     def open(self, place: str) -> None:
         """Open an address of the service, or a whole link."""
@@ -261,7 +261,7 @@ class Visitor:
         self.press("Sign in")
 
     def is_let_in(self, name: str, *urls: str) -> Self:
-        """Have signed in, and added feeds, by the same forms, but without looking at them."""
+        """Sign in and add feeds by the same forms, but without a look at them."""
         forms = {"/sign-in": {"name": name, "password": PASSWORD}}
         if urls:
             forms["/feeds/add"] = {"urls": "\n".join(urls), "anyway": "1"}
@@ -305,10 +305,10 @@ class Visitor:
         """Wait until at least so many pictures of feeds are loaded."""
         self.page.wait_for_function(_LOADED, arg=count)
 
-    # How it looks.
+    # Layout.
 
     def scrolls_sideways(self) -> list[str]:
-        """Return what does not fit into the width of the window."""
+        """Return the elements that do not fit into the width of the window."""
         return self.page.evaluate(_SCROLLS_SIDEWAYS)
 
     def axe_finds(self, what: dict[str, object]) -> list[str]:
@@ -360,5 +360,5 @@ class Visitor:
 
 
 def title_of(url: str) -> str:
-    """Return what a feed is called in the list."""
+    """Return the title of a feed in the list."""
     return url.partition("://")[2].rstrip("/")

@@ -22,7 +22,7 @@ KINDS = ["upload", "reply", "plus one", "clock"]
 
 
 class AccountClient:
-    """How one person's devices reach the service, and tell the ledger what was carried out."""
+    """Client of one person's devices, which records the executed requests in the ledger."""
 
     def __init__(self, process: ServiceProcess, name: str, ledger: Ledger) -> None:
         self.process = process
@@ -62,7 +62,7 @@ class Told:
 
     @property
     def changes(self) -> Told:
-        """What to add and to remove."""
+        """The feeds to add and to remove."""
         return self
 
     @property
@@ -72,7 +72,7 @@ class Told:
 
 
 class AppRequests:
-    """What an app of the proofs sees as its service."""
+    """The service as an app of the proofs sees it."""
 
     def __init__(self, client: AccountClient, device: Phone) -> None:
         self._client = client
@@ -85,11 +85,11 @@ class AppRequests:
 
     @property
     def episode_actions(self) -> AppRequests:
-        """What was played."""
+        """The episode actions."""
         return self
 
     async def changes(self, _session: str, since: int, device: str) -> Told:
-        """Ask what changed."""
+        """Poll the list for changes."""
         add, remove, timestamp = await self._ask("changes", since, device)
         self._device.note_removals(since, timestamp, has_some=bool(remove))
         return Told(timestamp, add, remove)
@@ -102,7 +102,7 @@ class AppRequests:
         timestamp, stamp, kept = await self._ask("upload", added, removed, author.device)
         ledger = self._client.ledger
         left, doubtful = ledger.upload(added, wished, self._device.feeds)
-        # What an app removes in the sync in which it was told to remove feeds, or in the one after,
+        # A removal by an app in the sync in which it was told to remove feeds, or in the next one,
         # can be an echo (`rules/echoes.py`): the service may leave the feed, and tell the app so.
         if self._device.syncs_in_doubt:
             doubtful = left
@@ -113,12 +113,12 @@ class AppRequests:
         return Told(timestamp, update_urls=kept)
 
     async def since(self, _session: str, since: int) -> Told:
-        """Ask what was played."""
+        """Poll for episode actions."""
         actions, timestamp = await self._ask("actions", since)
         return Told(timestamp, actions=actions)
 
     async def record(self, _session: str, sent: Sequence[SentAction]) -> Told:
-        """Upload what was played."""
+        """Upload episode actions."""
         timestamp = await self._ask("record", sent)
         for action in sent:
             if action.position is None:
@@ -142,9 +142,9 @@ class Phone(AppOfToday):
     """An app with its own habits.
 
     Attributes:
-        echoes: What it was told to remove, and takes for its owner's wish.
-        syncs_in_doubt: In how many further syncs with news what it removes can be an echo.
-        asked: The second since which it asked last.
+        echoes: Feeds that it was told to remove, and takes for its owner's wish.
+        syncs_in_doubt: Number of further syncs with news whose removals can be echoes.
+        asked: The `since` of its last poll.
         has_to_start_over: Whether its owner was told to let it send all that it has.
     """
 
@@ -180,7 +180,7 @@ class Phone(AppOfToday):
             return
 
     def note_removals(self, since: int, timestamp: int, *, has_some: bool) -> None:
-        """Note that it was told what changed, and whether that has removals."""
+        """Record a poll, and whether its reply has removals."""
         # A poll that finds nothing new leaves no trace: the service cannot know that it came.
         is_next = since != self.asked and since < timestamp
         self.asked = since
@@ -190,24 +190,24 @@ class Phone(AppOfToday):
             self.syncs_in_doubt -= 1
 
     def subscribe(self, url: str) -> None:
-        """Let the owner subscribe to a feed."""
+        """Subscribe to a feed as the owner."""
         self.echoes.discard(url)
         self._take(url)
 
     def unsubscribe(self, url: str) -> None:
-        """Let the owner remove a feed."""
+        """Remove a feed as the owner."""
         self.echoes.discard(url)
         self.remove(url)
 
     def listen(self, url: str, episode: str, done: int, position: int) -> None:
-        """Let the owner hear an episode up to a position; the app first says that it begins."""
+        """Play an episode up to a position as the owner; the app first reports the beginning."""
         began = SentAction(url, episode, self.name, "play", done)
         self.queued_actions.append(began)
         self.positions[episode] = Position(done, position)
         self.queued_actions.append(replace(began, started=0, position=position, total=TOTAL))
 
     def shown(self, ledger: Ledger) -> list[str]:
-        """Return how its list differs from the account's."""
+        """Return the differences of its list from the account's."""
         guids = set()
         for url in self.feeds:
             feed = ledger.leads(derive(url))
@@ -220,7 +220,7 @@ class Phone(AppOfToday):
         ]
 
     def wrong_positions(self, newest: Sequence[Any]) -> list[str]:
-        """Return where it is in episodes of which the account has another newest play.
+        """Return its wrong positions, in episodes of which the account has another newest play.
 
         It may be further by a play that the newest one wins against, since the server's clock was
         behind when that came, or of which a restore has lost the memory.
@@ -259,7 +259,7 @@ class ListClient:
         return {one.feed_url for one in self.entries.values() if _is_on(one)}
 
     async def meet(self, losses: float = LOSSES) -> None:  # noqa: ARG002 - it asks once more
-        """Send what is queued, and take what changed."""
+        """Send the queue, and apply the changes."""
         try:
             await self._let_in()
             if self.has_to_start_over:
@@ -277,11 +277,11 @@ class ListClient:
             return
 
     def subscribe(self, url: str) -> None:
-        """Let the owner subscribe to a feed."""
+        """Subscribe to a feed as the owner."""
         self.queued.append(lambda: self.add(url))
 
     def unsubscribe(self, url: str) -> None:
-        """Let the owner unsubscribe from a feed of the list here."""
+        """Unsubscribe from a feed of the list here as the owner."""
         guid = next(one.guid for one in self.entries.values() if _is_on(one, url))
         self.queued.append(lambda: self.update(guid, on=False))
 
@@ -321,7 +321,7 @@ class ListClient:
             self.client.ledger.remember(stamp)
 
     def shown(self, ledger: Ledger) -> list[str]:
-        """Return how its list differs from the account's."""
+        """Return the differences of its list from the account's."""
         has = {(one.guid, one.feed_url, one.is_subscribed) for one in self.entries.values()
                if isinstance(one, Subscription)}  # fmt: skip
         right = {(feed.guid, feed.url, feed.on) for feed in ledger.feeds}

@@ -68,7 +68,7 @@ class Front:
         self.answered = 0
 
     async def set_clock(self, us: int) -> None:
-        """Let it be another time from now on, in microseconds since 1970."""
+        """Set the clock, in microseconds since 1970."""
         self._clock.us = us
 
     async def ready(self) -> None:
@@ -80,13 +80,13 @@ class Front:
         await self._service.accounts.create(name, None)
 
     async def begin_session(self, name: str, label: str) -> str:
-        """Let an app in as one that sends the password does; return its session."""
+        """Sign an app in like an app that sends the password; return its session."""
         account = await self._service.accounts.named(name)
         admitted = Admitted(account, CredentialKind.PASSWORD)
         return (await self._service.logins.begin_session(admitted, label)).text
 
     async def connect(self, name: str, label: str) -> str:
-        """Let an app in by the login of Nextcloud; return its token."""
+        """Connect an app by the login of Nextcloud; return its token."""
         logins, account = self._service.logins, await self._service.accounts.named(name)
         secret = logins.begin_login()
         await logins.grant_login(account, login_of(secret), label)
@@ -105,7 +105,7 @@ class Front:
             if app.name == label:
                 await self._service.apps.disconnect(account.id, app.ids[0])
 
-    # What podcast apps ask
+    # Requests of podcast apps
 
     async def changes(
         self, secret: str, since: int, device: str
@@ -137,7 +137,7 @@ class Front:
         admitted = await self._admitted(secret)
         return (await self._service.episode_actions.record(admitted, sent)).timestamp
 
-    # What clients of the interface ask
+    # Requests of clients of the interface
 
     async def entries_since(self, secret: str, since: int) -> list[Entry]:
         """Return all entries of the list that changed after a stamp."""
@@ -185,10 +185,10 @@ class Front:
         await self._service.subscriptions.delete(admitted.account.id, guid, _author(admitted))
         return await self._stamp(admitted)
 
-    # What owners do on the pages, and the service by itself
+    # Actions of owners on the pages, and of the service by itself
 
     async def move(self, name: str, old: str, new: str) -> int | None:
-        """Have all apps told of a move; return the account's clock, or None if it was refused."""
+        """Tell all apps of a move; return the account's clock, or None if the move was rejected."""
         account = await self._service.accounts.named(name)
         try:
             await self._service.url_lists.move(account.id, old, new, OWNER, notify_apps=True)
@@ -228,7 +228,7 @@ class Front:
         )
         return await self._clock_and_entries(account.id, name)
 
-    # What operators do
+    # Actions of operators
 
     async def forget(self) -> int:
         """Go round all accounts once, and forget what is too old; return the number of steps."""
@@ -257,10 +257,10 @@ class Front:
         return self._service.store
 
     async def move_clocks(self) -> None:
-        """Do what `feedkeep database restored` does."""
+        """Run `feedkeep database restored`."""
         await self._service.accounts.note_restored()
 
-    # What is looked at
+    # Queries
 
     async def stamp(self, name: str) -> int:
         """Return an account's clock."""
@@ -286,11 +286,11 @@ class Front:
         return [action async for page in pages for action in page]
 
     async def faults(self) -> list[str]:
-        """Return what `feedkeep check` finds."""
+        """Return the faults that `feedkeep check` finds."""
         return [damage async for part in self._service.check() for damage in part.faults]
 
     async def measure(self) -> dict[str, float]:
-        """Return how much this process and its database take, and hold."""
+        """Return the resource use of this process and its database, and their content."""
         entries = subscribed = 0
         async for page in self._service.accounts.by_id():
             entries += sum(account.counts.entries for account in page)
@@ -311,7 +311,7 @@ class Front:
         }
 
     async def probe(self, rounds: int) -> dict[str, float]:
-        """Return what a poll that finds nothing and a change cost, in microseconds of this process.
+        """Return the cost of an empty poll and of a change, in microseconds of this process.
 
         They come one after the other on an account of their own, so each is alone.
         """
@@ -362,7 +362,7 @@ def _anonymous_bytes() -> int:
 
 
 async def serve(connection: socket.socket, settings: Settings, us: int) -> None:
-    """Answer what comes over a socket, until its other end is closed."""
+    """Answer the requests on a socket, until its other end is closed."""
     clock = SetClock()
     clock.us = us
     reader, writer = await asyncio.open_connection(sock=connection)

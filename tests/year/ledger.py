@@ -1,4 +1,4 @@
-"""What is right for one account: the naive account, told of each request that was carried out."""
+"""Expected state of an account: a naive account that is given each executed request."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ class Ledger(Account):
     def upload(
         self, added: Iterable[str], unwanted: Iterable[str], has: Collection[str]
     ) -> tuple[list[Feed], list[Feed]]:
-        """Do what an app's owner wants: `unwanted` is what they removed, `has` the app's list then.
+        """Carry out an upload: `unwanted` is what the owner removed, `has` the app's list then.
 
-        Who removes one of two URLs that the app has of a feed goes on with the other one. Returns
+        An owner who removes one of two URLs of a feed in the app keeps the other one. Returns
         the feeds that were left, and those of them that two feeds became: of an app that has these,
         the service may be in doubt whether it has the other URL still.
         """
@@ -86,14 +86,14 @@ class Ledger(Account):
         return left, [feed for feed in left if feed.merged]
 
     def adopt(self, doubtful: Iterable[Feed], entries: Iterable[Entry]) -> None:
-        """Let feeds be subscribed to if the service left them so, being in doubt."""
+        """Adopt subscriptions that the service left since it was in doubt."""
         subscribed = {feed[0] for feed in known(entries) if feed[2]}
         for feed in doubtful:
             self.in_doubt += feed.guid in subscribed
             feed.on = feed.guid in subscribed
 
     def record(self, episode: str, device: str, position: int) -> None:
-        """Note how far a device has played an episode; positions rise with time."""
+        """Record a device's position in an episode; positions rise with time."""
         self.positions[episode, device] = max(position, self.positions.get((episode, device), 0))
 
     def positions_of(self, actions: Iterable[Any]) -> dict[tuple[str, str], int]:
@@ -108,7 +108,7 @@ class Ledger(Account):
         return found
 
     def differences(self, entries: Sequence[Entry]) -> list[str]:
-        """Return how the entries of a service differ."""
+        """Return the differences of a service's entries."""
         subscriptions = [one for one in entries if isinstance(one, Subscription)]
         pointers = [one for one in entries if isinstance(one, Pointer)]
         aliases = [(guid, f.guid, told) for f in self.feeds for guid, told in f.aliases.items()]

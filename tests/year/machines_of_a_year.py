@@ -32,8 +32,8 @@ class Machine:
 
     Attributes:
         process: The service.
-        clock_is_off_us: By how much its clock is ahead of the time.
-        plan: What becomes of it at the end of which day, counted from 0.
+        clock_is_off_us: Offset of its clock from the time, in microseconds.
+        plan: Events by the day at whose end they happen, counted from 0.
     """
 
     def __init__(self, folder: Path, days: int) -> None:
@@ -61,7 +61,7 @@ class Machine:
         self._will(self._restored_day, self.is_restored)
 
     def is_useable(self, day: int) -> bool:
-        """Say whether the database takes requests at the end of a day."""
+        """Whether the database takes requests at the end of a day."""
         return not _day(self._days, 3) <= day < _day(self._days, 3) + 2
 
     async def begin(self, us: int) -> None:
@@ -108,7 +108,7 @@ class Machine:
         await year.set_clock()
 
     async def forgets_history(self, _year: Year) -> None:
-        """What is older than is promised is forgotten, once around."""
+        """Expired history is deleted, in one round of all accounts."""
         await self.process.ask("forget")
 
     async def is_backed_up(self, year: Year) -> None:

@@ -17,10 +17,10 @@ from service_process import ServiceProcess
 DAY_US = 86_400_000_000
 FIRST_FEEDS = 12
 HOUSEHOLDS = (1, 1, 1, 2, 2, 3)
-"""How many devices people have."""
+"""Numbers of devices per person."""
 
 DAYS_BETWEEN_SYNCS = (0.7, 1.0, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 30.0)
-"""How often devices sync, on average; a few times a day to once a month."""
+"""Average intervals between syncs of devices, in days; a few times a day to once a month."""
 
 DAYS_BETWEEN = {
     "add": 7,
@@ -36,16 +36,16 @@ DAYS_BETWEEN = {
     "wipe": 400,
     "lose": 400,
 }
-"""How often a person does a thing, on average."""
+"""Average interval between actions of a person, in days, by action."""
 
 MAX_BEGUN = 12
-"""How many episodes a person may go on with, also on another device."""
+"""Maximum number of begun episodes that a person may continue, also on another device."""
 
 VANISHES_EACH_DAYS = 500
-"""How often a device lies in a drawer for a month to seven months."""
+"""Average interval, in days, after which a device lies in a drawer for one to seven months."""
 
 Appointment = tuple[float, str]
-"""In how many days something happens, and what: a habit, or the name of a device that syncs."""
+"""Days until an event, and the event: a habit, or the name of a device that syncs."""
 
 
 class Person:
@@ -53,8 +53,8 @@ class Person:
 
     Attributes:
         name: The account's name.
-        ledger: What is right.
-        wrong: Where the service was seen to differ from it.
+        ledger: Expected state of the account.
+        wrong: Differences of the service from it.
     """
 
     def __init__(self, number: int, seed: int, process: ServiceProcess) -> None:
@@ -88,7 +88,7 @@ class Person:
         return [*syncs, *((self._soon(days), what) for what, days in DAYS_BETWEEN.items())]
 
     async def do(self, what: str, now_us: int) -> list[Appointment]:
-        """Do what is due; return what follows from it, and when."""
+        """Carry out a due event; return the events that follow."""
         if what in self._devices:
             await self._devices[what].meet()
             self.syncs += 1
@@ -103,11 +103,11 @@ class Person:
         return follows
 
     def keep(self) -> Kept:
-        """Return what a backup has of this account."""
+        """Return a backup's copy of this account."""
         return self.ledger.keep()
 
     def go_back(self, kept: Kept) -> None:
-        """Learn that a backup was restored, and have all devices start anew."""
+        """Go back to a restored backup, and make all devices start from nothing."""
         self.ledger.go_back(kept)
         self._wiped = set()
         for device in self._devices.values():
@@ -129,7 +129,7 @@ class Person:
                 )
 
     async def end(self, now_us: int) -> None:
-        """Let every device sync, and compare all that it has with the account."""
+        """Sync every device, and compare its whole state with the account."""
         for device in [*self._devices.values()] * 3:  # what one sends, the others have to be told
             await device.meet(losses=0)
         await self.compare(now_us, moments=5)
@@ -242,7 +242,7 @@ class Person:
     async def _undo(self, _now_us: int) -> None:
         """The owner brings back with one click what was wiped, if the page offers that."""
         off = {(f.guid, f.url) for f in self.ledger.feeds if not f.on and not f.deleted}
-        # What was subscribed again since, and is not now, another person has removed.
+        # Feeds subscribed again since, and not now, were removed by another person.
         since = [stamp for stamp in self.ledger.lists if stamp > self._last_wipe_us]
         again = {feed[0] for stamp in since for feed in self.ledger.list_at(stamp) if feed[2]}
         wiped = {feed[0] for feed in self._wiped if feed[:2] in off} - again
@@ -274,7 +274,7 @@ class Person:
             self.wrong.append(f"restored to {moment}: {sorted(wanted ^ has)}")
         self.ledger.become(entries)
         self.ledger.remember(stamp)
-        # What is back already, and is unsubscribed once more, is no longer a part of the wipe.
+        # Feeds that are back, and are unsubscribed again, are no longer part of the wipe.
         self._wiped = {feed for feed in self._wiped if feed[:2] not in has}
 
     async def _lose(self, _now_us: int) -> list[Appointment]:
@@ -286,7 +286,7 @@ class Person:
             await self.client.ask("disconnect", self.name, lost.name)
         return [(self.chance.uniform(0, 3), new)]
 
-    # What they have
+    # Devices
 
     def _new_device(self, kind: str) -> str:
         self._named += 1

@@ -27,7 +27,7 @@ _CURVES: dict[str, Curve] = {
 
 
 def draw(years: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Draw what was measured at the end of each month, for each store."""
+    """Draw the measurements at the end of each month, for each store."""
     figure, axes = plt.subplots(2, 3, figsize=(11, 6), layout="constrained")
     for place, (name, curve) in zip(axes.flat, _CURVES.items(), strict=True):
         for year in years:

@@ -74,7 +74,7 @@ class ServiceProcess:
         return await answer
 
     async def stop(self) -> None:
-        """Let it finish and close its database."""
+        """Shut the process down, and wait until it has closed its database."""
         self._writer.close()
         await self._ended()
 

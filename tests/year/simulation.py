@@ -14,13 +14,13 @@ from machines_of_a_year import Machine
 from person import DAY_US, Person
 
 TICK_US = 3_600_000_000
-"""How long the clock stands still, so that what becomes of an account depends on its seed alone."""
+"""Interval between steps of the clock, so that an account's course depends on its seed alone."""
 
 AT_ONCE = 32
 BEGINS_US = 1_795_737_600_000_000
 DAYS_OF_A_MONTH = 365 / 12
 SAMPLE = 100
-"""How many accounts are compared at the end of a month; at the end of the year, all are."""
+"""Number of accounts compared at the end of a month; at the end of the year, all are."""
 
 PROBES = 200
 MAX_TOLD = 10
@@ -28,16 +28,16 @@ MAX_TOLD = 10
 
 @dataclass
 class Report:
-    """What a year was like.
+    """Report on a simulated year.
 
     Attributes:
-        wrong: What differs from what is right.
-        months: What was measured at the end of each month.
-        happened: What became of the machine, and how often.
-        syncs: How often devices synced.
-        requests: How many requests that took.
-        wishes: How often an owner removed a feed with an app.
-        left: How many of these the service did not follow, being in doubt; then it told the app.
+        wrong: Differences from the expected state.
+        months: Measurements at the end of each month.
+        happened: Number of events of the machine, by event.
+        syncs: Number of syncs of devices.
+        requests: Number of requests in these syncs.
+        wishes: Number of feeds that owners removed with an app.
+        left: Number of these that the service did not follow, being in doubt; then it told the app.
     """
 
     wrong: list[str] = field(default_factory=list)
@@ -64,7 +64,7 @@ class Year:
         self._kept: dict[int, Any] = {}
 
     async def live(self, say: Callable[[str], None] = lambda _: None) -> Report:
-        """Let the year pass; return what it was like."""
+        """Simulate the year; return a report."""
         await self.machine.begin(self._now_us)
         await self._all(self._begin)
         began = time.monotonic()
@@ -89,7 +89,7 @@ class Year:
 
     @property
     def now_us(self) -> int:
-        """What the machine's clock shows."""
+        """Time of the machine's clock."""
         return self._now_us + self.machine.clock_is_off_us
 
     async def set_clock(self) -> None:
@@ -101,7 +101,7 @@ class Year:
         self._kept = {number: person.keep() for number, person in self.people.items()}
 
     def go_back(self) -> None:
-        """Learn that this backup was restored."""
+        """Go back to the restored backup."""
         for number, kept in self._kept.items():
             self.people[number].go_back(kept)
 

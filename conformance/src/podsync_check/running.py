@@ -40,7 +40,7 @@ class Outcome(StrEnum):
 
 
 BAD = (Outcome.FAILED, Outcome.DIFFERS)
-"""Outcomes that say what the server does otherwise."""
+"""Outcomes that show a fault of the server."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What the tests of the HTTP server share."""
+"""Fixtures shared by the tests of the HTTP server."""
 
 import pytest
 from feedkeep_process import FeedkeepProcess

@@ -124,7 +124,7 @@ async def settle():
 
 @pytest.fixture
 def later(monkeypatch):
-    """Let so many seconds pass."""
+    """Moves the clock forward by a number of seconds."""
     now = [time.monotonic()]
     monkeypatch.setattr(backpressure, "time", SimpleNamespace(monotonic=lambda: now[0]))
 

@@ -1,4 +1,4 @@
-"""What a client may send, and how long it may take: no client fills the memory or stops others."""
+"""Size limits and timeouts of requests: no client fills the memory or stops others."""
 
 import select
 import socket

@@ -1,4 +1,4 @@
-"""Requests that are odd or broken, as bytes: what is meant is answered, and nothing slips in."""
+"""Odd and broken requests, as bytes: valid ones are answered, and nothing is smuggled in."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What a service under test runs before anything else: see `FeedkeepProcess.run_first`.
+"""Programs that a service under test runs first: see `FeedkeepProcess.run_first`.
 
 Most programs break one promise on purpose, so that a proof can show that it notices. The others
 make something cheap, countable or quick. A name that feedkeep no longer has is an error.
@@ -150,7 +150,7 @@ _PUT_IN_PLACE: dict[str, dict[str, Any]] = {
         "security.throttle.PER_ACCOUNT": 10**9,
     },
 }
-"""Programs that only put something else in the place of a constant or a function of feedkeep.
+"""Programs that only replace a constant or a function of feedkeep.
 
 Stores are named without `store`.
 """

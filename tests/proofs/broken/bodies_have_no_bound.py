@@ -1,4 +1,4 @@
-"""What another host sends is unpacked however large it becomes, and in any amount of memory."""
+"""Replies of other hosts are decompressed without any limit of size or memory."""
 
 import resource
 

@@ -1,4 +1,4 @@
-"""What programs put in place of a function of feedkeep, given what is there."""
+"""Replacements for functions of feedkeep, made from the originals."""
 
 import asyncio
 import builtins
@@ -49,7 +49,7 @@ def copied(body: bytes, headers: dict[str, str]) -> Response:
 
 
 def leaving_an_x(variable: str) -> Callable[[Any], Any]:
-    """Let each call leave an x in the file that a variable names."""
+    """Append an x to the file named by an environment variable at each call."""
 
     def counted(call: Any) -> Any:
         def called(*given: Any, **named: Any) -> Any:
@@ -129,7 +129,7 @@ def stale(find: Any) -> Any:
 
 
 def waiting_for_a_word(add: Any) -> Any:
-    """Say that it begins, and go on when told to: by two FIFOs beside the log."""
+    """Report the beginning of a call, and wait for permission, by two FIFOs beside the log."""
     folder = Path(os.environ["RAN_FIRST"]).parent
 
     async def added(*given: Any) -> Any:

@@ -36,7 +36,7 @@ _STEPS = 100
 
 
 class Work:
-    """What was done since the last request ended: in all, in this commit, and in this turn."""
+    """Work since the last request ended: in total, in this commit, and in this turn."""
 
     def __init__(self) -> None:
         self.begin()

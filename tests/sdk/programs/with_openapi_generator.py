@@ -1,4 +1,4 @@
-"""What an app does with the client that openapi-generator makes for Python."""
+"""A session of an app that uses openapi-generator's Python client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an app does with the client that openapi-python-client makes."""
+"""A session of an app that uses openapi-python-client's client."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Device:
 
 @dataclass(frozen=True)
 class Loss:
-    """What a device lacks, or has wrongly, at the end of a script.
+    """A missing or wrong value on a device at the end of a script.
 
     Attributes:
         said: Description.

@@ -85,7 +85,7 @@ class StrictApp:
         )
 
     def _queue_lost(self, listed: set[str]) -> None:
-        """Forget what the list lacks, and add again what is subscribed to."""
+        """Remove entries that the list lacks, and queue those that are subscribed to."""
         for guid in self.entries.keys() - listed:
             url, is_subscribed = self.entries.pop(guid)
             if is_subscribed and url not in dict(self.queued):

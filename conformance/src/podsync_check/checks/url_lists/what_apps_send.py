@@ -1,4 +1,4 @@
-"""What real apps send, beside what specifications say."""
+"""Requests of real apps that go beyond the specifications."""
 
 from __future__ import annotations
 
