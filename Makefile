@@ -108,8 +108,13 @@ PYZ = dist/podsync-check.pyz
 conformance-pyz:
 	@$(PYTHON) conformance/pyz.py $(PYZ) && echo $(PYZ)
 
+# One proof measures time, and runs alone.
+NEEDS_QUIET = tests/proofs/test_neighbours.py
+
 prove: .venv/dev
-	FEEDKEEP_PROVE=full $(BIN)/pytest --durations=0 tests/proofs $(ALSO_IN_FULL) $(ARGS)
+	FEEDKEEP_PROVE=full $(BIN)/pytest $(SIDE_BY_SIDE) -v --durations=0 --ignore=$(NEEDS_QUIET) \
+		tests/proofs $(ALSO_IN_FULL) $(ARGS)
+	test -n "$(ARGS)" || FEEDKEEP_PROVE=full $(BIN)/pytest -v $(NEEDS_QUIET)
 
 # The short form, unless FEEDKEEP_PROVE=full. Without Citus, it prints a message and succeeds.
 prove-cluster: .venv/dev

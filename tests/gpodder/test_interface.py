@@ -178,7 +178,7 @@ def test_the_configuration_of_clients_names_this_server(person):
     config = ok(person.client().get("/clientconfig.json"))
     base = f"{person.process.base_url}/"
     assert config["mygpo"] == config["mygpo-feedservice"] == {"baseurl": base}
-    assert type(config["update_timeout"]) is int
+    assert config["update_timeout"] == 7 * 24 * 60 * 60
 
 
 def test_an_odd_since_is_400_or_gives_too_much_and_never_too_little(person):

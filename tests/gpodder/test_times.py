@@ -36,6 +36,10 @@ def test_what_is_no_time_is_none():
     assert [written for written in UNREADABLE if read_time(written) is not None] == []
 
 
+def test_the_last_second_of_the_year_9999_is_the_last_time():
+    assert read_time(253_402_300_799_999) == 253_402_300_799
+
+
 def test_a_time_is_written_to_the_second_without_an_offset():
     assert write_time(NOON) == "2026-01-01T12:00:00"
     assert write_time(0) == "1970-01-01T00:00:00"

@@ -40,6 +40,9 @@ SHARES = {
 """How many of two hundred mutants a package of feedkeep gets, and the tests that should notice."""
 
 PATIENCE_SECONDS = 600
+"""Maximum time of one folder's tests, which most faults that hang exceed."""
+
+_TOO_LONG = -1
 _LEFT_OUT = ("@", "class ", "_log.")
 """What takes options that are not behaviour, and log calls, of which tests read the event alone."""
 _COPIED = ("src", "tests", "conformance", "docs", "deploy", "handbook", "bench", "requirements")
@@ -165,13 +168,13 @@ class Copy:
         command.chmod(0o755)
         self._changes = 0
 
-    def notices(self, mutant: Mutant) -> bool:
-        """Return whether the tests fail with a mutant, or exceed their time."""
+    def status(self, mutant: Mutant) -> int:
+        """Return the exit status of the tests with a mutant, which is 0 if they miss it."""
         path = self._folder / mutant.file
         lines = path.read_text().splitlines(keepends=True)
         self._write(path, [*lines[: mutant.line - 1], f"{mutant.new}\n", *lines[mutant.line :]])
         try:
-            return self.run(mutant) != 0
+            return self.run(mutant)
         finally:
             self._write(path, lines)
 
@@ -180,13 +183,18 @@ class Copy:
         self._changes += 10  # a later time, so that no compiled file seems to be its own
         os.utime(path, (time.time() + self._changes,) * 2)
 
-    def run(self, mutant: Mutant) -> int | None:
+    def run(self, mutant: Mutant) -> int:
         folders = [self._folder / "tests" / name for name in SHARES[mutant.package][1]]
-        name = f"test_{Path(mutant.file).stem}*.py"
-        nearest = [path for folder in folders for path in sorted(folder.rglob(name))]
+        for folder in folders:
+            nearest = sorted(folder.rglob(f"test_{Path(mutant.file).stem}*.py"))
+            if status := self._run([*nearest, folder]):
+                return status
+        return 0
+
+    def _run(self, tests: list[Path]) -> int:
         command = [self._python, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
         process = subprocess.Popen(
-            [*command, *nearest, *folders],
+            [*command, *tests],
             cwd=self._folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -197,7 +205,7 @@ class Copy:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, 15)
             process.wait()
-            return None
+            return _TOO_LONG
 
 
 def main() -> None:
@@ -222,11 +230,12 @@ def main() -> None:
         def tried(mutant: Mutant) -> bool:
             copy = copies.get()
             try:
-                is_noticed = copy.notices(mutant)
+                status = copy.status(mutant)
             finally:
                 copies.put(copy)
-            print("noticed " if is_noticed else "SURVIVED", mutant, flush=True)
-            return is_noticed
+            outcome = {0: "SURVIVED", _TOO_LONG: "too long"}.get(status, "noticed ")
+            print(outcome, mutant, flush=True)
+            return status != 0
 
         with ThreadPoolExecutor(asked.at_once) as threads:
             found = zip(mutants, threads.map(tried, mutants), strict=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 from feedkeep_process import FeedkeepProcess
+from forms import IS_LONG, in_the_long_form
 from playwright.sync_api import Page, sync_playwright
 from stores import database
 
@@ -100,7 +101,12 @@ def use(page: Page, language: str, service: FeedkeepProcess) -> None:
     CHROMIUM is None and os.environ.get("FEEDKEEP_BROWSER") != "required", reason="no browser"
 )
 @pytest.mark.parametrize(
-    ("store", "languages"), [("sqlite", WORDS), ("postgres", ["en"])], indirect=["store"]
+    ("store", "languages"),
+    [
+        ("sqlite", WORDS if IS_LONG else ["en", "de"]),
+        pytest.param("postgres", ["en"], marks=in_the_long_form),
+    ],
+    indirect=["store"],
 )
 def test_people_sign_in_with_a_real_provider_in_their_language(tmp_path, store, languages):
     with real_provider(tmp_path) as address:

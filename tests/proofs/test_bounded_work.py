@@ -13,12 +13,12 @@ import httpx
 import pytest
 from fake_provider import CLIENT, FakeProvider
 from feedkeep_process import FeedkeepProcess
-from forms import first_of, in_the_long_form
+from forms import IS_LONG, first_of, in_the_long_form
 from largest_account import NAME, LargestAccount
 from largest_requests import FEW, LAST, PASSWORD, largest_requests
 from postgres_server import execute
 
-SUBSCRIPTIONS = 1_000
+SUBSCRIPTIONS = 1_000 if IS_LONG else 500
 """The settings `max_subscriptions` and `max_items`, which are 20,000 and 10,000 by default.
 
 There is a twentieth of the pointers, former states, actions and deletions, too, which have no

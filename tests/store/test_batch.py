@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter, defaultdict
+from itertools import count
 
 import pytest
 from hypothesis import given
@@ -43,34 +44,37 @@ def unless_alone(jobs):
 
 
 @pytest.mark.parametrize(
-    ("failures", "jobs", "max_jobs", "answers", "batches"),
+    ("failures", "jobs", "max_jobs", "answers", "batches", "failed"),
     [
         # Waiting jobs share a batch of a maximum size, and keep their order.
-        (None, [1, 2, 3], 100, [1, 2, 3], [[1, 2, 3]]),
-        (None, [0, 1, 2, 3, 4], 2, [0, 1, 2, 3, 4], [[0, 1], [2, 3], [4]]),
+        (None, [1, 2, 3], 100, [1, 2, 3], [[1, 2, 3]], 0),
+        (None, [0, 1, 2, 3, 4], 2, [0, 1, 2, 3, 4], [[0, 1], [2, 3], [4]], 0),
         # A batch that failed before its commit is run again one by one.
         (
             lambda jobs: FailedBeforeCommit(DEFECT) if 2 in jobs else None,
-            [1, 2, 3], 100, [1, DEFECT, 3], [[1, 2, 3], [1], [2], [3]],
+            [1, 2, 3], 100, [1, DEFECT, 3], [[1, 2, 3], [1], [2], [3]], 1,
         ),
         # A batch whose commit was sent is never run again.
-        (lambda _: UNKNOWN, [1, 2, 3], 100, [UNKNOWN] * 3, [[1, 2, 3]]),
+        (lambda _: UNKNOWN, [1, 2, 3], 100, [UNKNOWN] * 3, [[1, 2, 3]], 1),
         # A job that failed alone is repeated once, unless its commit was sent.
-        ([FailedBeforeCommit(AWAY), None], [1], 100, [1], [[1], [1]]),
-        (lambda _: FailedBeforeCommit(AWAY), [1], 100, [AWAY], [[1], [1]]),
-        ([FailedBeforeCommit(AWAY), UNKNOWN], [1], 100, [UNKNOWN], [[1], [1]]),
+        ([FailedBeforeCommit(AWAY), None], [1], 100, [1], [[1], [1]], 0),
+        (lambda _: FailedBeforeCommit(AWAY), [1], 100, [AWAY], [[1], [1]], 1),
+        ([FailedBeforeCommit(AWAY), UNKNOWN], [1], 100, [UNKNOWN], [[1], [1]], 1),
         # A store that is away is not waited for by each job in turn.
-        (unless_alone, [1, 2, 3], 100, [AWAY] * 3, [[1, 2, 3], [1]]),
+        (unless_alone, [1, 2, 3], 100, [AWAY] * 3, [[1, 2, 3], [1]], 1),
     ],
 )  # fmt: skip
-async def test_jobs_are_answered_by_batches(failures, jobs, max_jobs, answers, batches):
+async def test_jobs_are_answered_by_batches(failures, jobs, max_jobs, answers, batches, failed):
     if isinstance(failures, list):
         left = iter(failures)
         transactions = Transactions(lambda _: next(left))
     else:
         transactions = Transactions(failures or (lambda _: None))
-    assert await results(transactions, jobs, max_jobs) == answers
+    noted = count()
+    found = await results(transactions, jobs, max_jobs, note_failure=lambda: next(noted))
+    assert found == answers
     assert transactions.batches == batches
+    assert next(noted) == failed
 
 
 async def test_error_of_one_job_is_that_jobs_alone():
@@ -113,7 +117,11 @@ async def test_turn_that_does_not_come_fails_its_batch_and_not_the_next_one():
         if turns:
             raise turns.pop()
 
-    failed, also_failed, *done = await results(transactions, range(4), 2, begin=turn)
+    noted = count()
+    failed, also_failed, *done = await results(
+        transactions, range(4), 2, begin=turn, note_failure=lambda: next(noted)
+    )
+    assert next(noted) == 1
     assert isinstance(failed, StoreUnavailable)
     assert also_failed is failed
     assert done == [2, 3]
