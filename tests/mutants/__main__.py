@@ -35,7 +35,7 @@ SHARES = {
     "gpodder": (12, ("gpodder",)),
     "url_sync": (5, ("gpodder", "nextcloud")),
     "nextcloud": (3, ("nextcloud",)),
-    "web": (20, ("web",)),
+    "web": (20, ("web", "oidc")),
 }
 """How many of two hundred mutants a package of feedkeep gets, and the tests that should notice."""
 

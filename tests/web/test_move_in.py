@@ -147,6 +147,7 @@ def test_feeds_come_by_a_preview_and_what_was_played_after_it(anna, server):
     assert "data-waits" in shown.reply.text
     assert "Others are moving in right now." in read(anna, server.url).problem("server")
     carry_out(anna, preview)  # a second time, while the first is under way
+    assert "is being imported: 0 entries so far." in anna.get("/import").text
     server.may_answer.set()
     done = anna.until("/import", f"Your listening history from {host} is imported: 1,200 entries.")
     assert "data-waits" not in done.reply.text
