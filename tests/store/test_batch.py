@@ -62,6 +62,10 @@ def unless_alone(jobs):
         ([FailedBeforeCommit(AWAY), UNKNOWN], [1], 100, [UNKNOWN], [[1], [1]], 1),
         # A store that is away is not waited for by each job in turn.
         (unless_alone, [1, 2, 3], 100, [AWAY] * 3, [[1, 2, 3], [1]], 1),
+        (
+            [FailedBeforeCommit(AWAY), None, AWAY],
+            [1, 2, 3], 100, [1, AWAY, AWAY], [[1, 2, 3], [1], [2]], 1,
+        ),
     ],
 )  # fmt: skip
 async def test_jobs_are_answered_by_batches(failures, jobs, max_jobs, answers, batches, failed):
