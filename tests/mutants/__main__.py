@@ -37,14 +37,14 @@ SHARES = {
     "nextcloud": (3, ("nextcloud",)),
     "web": (20, ("web", "oidc")),
 }
-"""How many of two hundred mutants a package of feedkeep gets, and the tests that should notice."""
+"""Number of mutants of each package, of two hundred, and the folders that should notice them."""
 
 PATIENCE_SECONDS = 600
 """Maximum time of one folder's tests, which most faults that hang exceed."""
 
 _TOO_LONG = -1
 _LEFT_OUT = ("@", "class ", "_log.")
-"""What takes options that are not behaviour, and log calls, of which tests read the event alone."""
+"""Beginnings of lines without mutants: options of classes, and log calls."""
 _COPIED = ("src", "tests", "conformance", "docs", "deploy", "handbook", "bench", "requirements")
 _COMPARED = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",

@@ -1,1 +1,1 @@
-"""What all edges share: requests, responses, routes, limits, errors and access control."""
+"""Parts shared by all edges: requests, responses, routes, limits, errors and access control."""

@@ -1,1 +1,1 @@
-"""What all pages share: templates, languages, static files, forms and one-time notes."""
+"""Parts shared by all pages: templates, languages, static files, forms and one-time notes."""
