@@ -110,11 +110,11 @@ conformance-pyz:
 
 # One proof measures time, and runs alone.
 NEEDS_QUIET = tests/proofs/test_neighbours.py
+IN_FULL = FEEDKEEP_PROVE=full $(BIN)/pytest -vv --durations=0 -o faulthandler_timeout=10000
 
 prove: .venv/dev
-	FEEDKEEP_PROVE=full $(BIN)/pytest $(SIDE_BY_SIDE) -v --durations=0 --ignore=$(NEEDS_QUIET) \
-		tests/proofs $(ALSO_IN_FULL) $(ARGS)
-	test -n "$(ARGS)" || FEEDKEEP_PROVE=full $(BIN)/pytest -v $(NEEDS_QUIET)
+	$(IN_FULL) $(SIDE_BY_SIDE) --ignore=$(NEEDS_QUIET) tests/proofs $(ALSO_IN_FULL) $(ARGS)
+	test -n "$(ARGS)" || $(IN_FULL) $(NEEDS_QUIET)
 
 # The short form, unless FEEDKEEP_PROVE=full. Without Citus, it prints a message and succeeds.
 prove-cluster: .venv/dev
@@ -128,7 +128,7 @@ prove-year: .venv/bench
 	@PYTHONHASHSEED=0 PYTHONPATH=tests:tests/proofs:tests/rules:tests/upgrades $(BIN)/python tests/year $(ARGS)
 
 fuzz: .venv/dev
-	FEEDKEEP_PROVE=full $(BIN)/pytest tests/proofs/test_fuzz.py $(ARGS)
+	$(IN_FULL) tests/proofs/test_fuzz.py $(ARGS)
 
 bench: .venv/bench
 	$(BIN)/python -m bench $(ARGS)

@@ -28,7 +28,8 @@ def main():
     sys.stdout.flush()
     # A database that starts again refuses connections, and asyncpg leaves some of these open.
     unclosed = "-Wignore::pytest.PytestUnraisableExceptionWarning"
-    drills = [str(Path(__file__).parent), "-rs", unclosed, *sys.argv[1:]]
+    patient = "-ofaulthandler_timeout=10000"
+    drills = [str(Path(__file__).parent), "-rs", unclosed, patient, *sys.argv[1:]]
     pytest = [sys.executable, "-m", "pytest", *drills]
     return os.execv(sys.executable, pytest)
 

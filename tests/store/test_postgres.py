@@ -395,9 +395,13 @@ async def holding(url, statement):
 async def until_waiting(url, what=LOCKED):
     """Return the process of a connection of which `what` is true, once there is one."""
     find = f"SELECT min(pid) FROM pg_stat_activity WHERE {what}"
-    pid = None
-    while not pid:
-        pid = await asyncio.to_thread(execute, url, find)
+    watching = await asyncpg.connect(url)
+    try:
+        async with asyncio.timeout(30):
+            while not (pid := await watching.fetchval(find)):
+                pass
+    finally:
+        await watching.close()
     return pid
 
 
@@ -759,9 +763,12 @@ async def test_commit_without_its_standby_fails_with_the_standby_as_reason(serve
         await connection.execute("UPDATE feedkeep.schema_version SET version = version")
 
     url = new_database(server.url)
+    async with opened(url):
+        pass
+    execute(server.url, "ALTER SYSTEM SET synchronous_standby_names = '*'")
+    server.stop()  # a reload is done before every process has read the setting
+    server.start()
     async with opened(url) as store:
-        execute(server.url, "ALTER SYSTEM SET synchronous_standby_names = '*'")
-        execute(server.url, "SELECT pg_reload_conf()")
         written = store._runner.connections.transact(write, commit_seconds=3.0)
         [said] = await reasons(store, url, "wait_event = 'SyncRep'", written)
         assert "a commit waits for a synchronous standby" in said
@@ -878,6 +885,7 @@ async def test_damaged_table_is_unavailable(server):
             await store.entries.view(ALICE, G1)
         assert await answers(subscribing(store)) == [StoreUnavailable]
         assert await answers(store.entries.whole(ALICE)) == [StoreUnavailable]
+    drop_database(server.url, url)  # no standby can be copied from a damaged server
 
 
 async def test_database_whose_table_is_locked_is_not_ready(url, monkeypatch, store):
