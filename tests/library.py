@@ -58,7 +58,7 @@ def _records(kind: int, number: int, account_id: AccountId, entries: int) -> Ite
         counts = count(kept)
         told = (f"Zoë{number}", f"$argon2id${number}", number % 7 == 0, 5)
         kept = 10**15 + number, FORMER_STATES_IN_A_FAMILY * len(families)
-        identity = bytes([number % 256]) * 32 if number % 3 == 0 else None
+        identity = number.to_bytes(32) if number % 3 == 0 else None
         account = Account(account_id, *told, *clocks, *lost, identity, len(families), counts)
         yield AccountRecord(account, f"zoë{number}", 7, *kept)
     elif kind == 1:

@@ -22,7 +22,7 @@ STATUSES_OF_PROTOCOLS = {b"200", b"400", b"401", b"403", b"404", b"405"}
 SECONDS_FOR_AN_ANSWER = 0.5
 SECONDS_FOR_A_GOOD_ANSWER = 30
 INSIDE = re.compile(
-    rb"SELECT |INSERT |UPDATE |Traceback|sqlite|postgres|apsw|asyncpg|falcon|uvicorn|python"
+    rb"(?-i:SELECT |INSERT |UPDATE )|Traceback|sqlite|postgres|apsw|asyncpg|falcon|uvicorn|python"
     rb"|\.py\b|/usr|/home|/tmp|object at 0x|\w+(?:Error|Exception)\b",
     re.IGNORECASE,
 )
