@@ -23,7 +23,7 @@ from feedkeep_process import FeedkeepProcess
 from forms import IS_FULL, IS_LONG, first_of, in_the_long_form
 from peaks import Peak, bytes_of
 from PIL import Image
-from waiting import until
+from waiting import PATIENCE_SECONDS, until
 from web_of_hosts import Victim, redirect, reply, silent
 
 from feedkeep.model import Failure
@@ -80,11 +80,12 @@ def feeds_of(guids, service):
     return service.store.feeds.known(guids)
 
 
-def until_known(process, urls):
+def until_known(process, urls, seconds=PATIENCE_SECONDS):
     """Wait until all of these feeds were looked at, and it is stored what was seen."""
     found = until(
         lambda: len(some := known(process, urls)) == len(urls) and some,
         lambda: (len(known(process, urls)), process.log.read_text()[-2_000:]),
+        seconds,
     )
     return [found[url] for url in urls]
 
@@ -434,6 +435,7 @@ def requests_all_the_time(client):
 
 
 OF_EACH_KIND = 8 if IS_FULL else 3 if IS_LONG else 1
+SECONDS_TO_LOOK = 600 if IS_FULL else PATIENCE_SECONDS
 MOST_TO_LOOK_BYTES = 512 * MIB
 MOST_TO_SERVE_BYTES = 20 * MIB
 
@@ -498,7 +500,7 @@ def test_what_strangers_send_costs_bounded_memory_and_nothing_where_lists_are_se
         serving, child = until_looking(process, client, usual), looking(process)
         subscribe(client, *(url for some in urls.values() for url in some))
         drips = [] if IS_FULL else urls.pop("/drip")
-        seen = {path: until_known(process, some) for path, some in urls.items()}
+        seen = {path: until_known(process, some, SECONDS_TO_LOOK) for path, some in urls.items()}
         assert not known(process, drips)
         subscribe(client, url_of(usual, "/after"))
         (after,) = until_known(process, [url_of(usual, "/after")])
