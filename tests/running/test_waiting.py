@@ -115,7 +115,7 @@ def test_a_wrong_password_or_name_is_told_at_once(tmp_path, server):
     execute(server.url, "CREATE ROLE known LOGIN PASSWORD 'right'")
     rules = server.data / "pg_hba.conf"
     rules.write_text("host all known 127.0.0.1/32 scram-sha-256\n" + rules.read_text())
-    server.stop()  # a reload is done before every process has read the file
+    server.stop()  # a reload returns before every process has read the file
     server.start()
     known = server.url.replace("feedkeep@", "known:wrong@")
     for url, reason in (

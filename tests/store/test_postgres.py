@@ -764,9 +764,9 @@ async def test_commit_without_its_standby_fails_with_the_standby_as_reason(serve
 
     url = new_database(server.url)
     async with opened(url):
-        pass
+        pass  # its accounts are made while commits wait for nobody
     execute(server.url, "ALTER SYSTEM SET synchronous_standby_names = '*'")
-    server.stop()  # a reload is done before every process has read the setting
+    server.stop()  # a reload returns before every process has read the setting
     server.start()
     async with opened(url) as store:
         written = store._runner.connections.transact(write, commit_seconds=3.0)
