@@ -17,7 +17,7 @@ from forms import in_the_long_form
 from postgres_server import PostgresServer
 from raw_client import RawClient
 from waiting import until_so
-from writers import KILLS_OF_AN_ACCOUNT, Writers, going_on, wrong_after_kills
+from writers import Writers, going_on, wrong_after_kills
 
 
 # C8.1
@@ -54,9 +54,8 @@ def wrong_while_others_die(writers, kills, kill):
             await asyncio.to_thread(kill)
             await until_more()
 
-    for number in range(kills):
-        if number % KILLS_OF_AN_ACCOUNT == 0:
-            writers.take_a_new_account()
+    for _ in range(kills):
+        writers.take_a_short_list()
         asyncio.run(one())
         if wrong := writers.what_is_wrong():
             return wrong, set(statuses)

@@ -10,7 +10,7 @@ from raw_client import RawClient
 from whole_store import damages_of
 
 WRITERS = 8
-KILLS_OF_AN_ACCOUNT = 20  # before there is a new one, whose list is short: it is read after each
+FEEDS_OF_AN_ACCOUNT = 3_000  # before there is a new one: the list is read after each kill
 TOGETHER = "abc"
 _numbers = count(1)
 
@@ -37,9 +37,14 @@ class Writers:
         self.process = process
         self.name = ""
         self.number = 0
-        self.take_a_new_account()
+        self._take_a_new_account()
 
-    def take_a_new_account(self):
+    def take_a_short_list(self):
+        """Go on with another account before the list becomes long, or is full."""
+        if len(self.acknowledged) > FEEDS_OF_AN_ACCOUNT:
+            self._take_a_new_account()
+
+    def _take_a_new_account(self):
         # By commands, which run first what the service does: so a file may differ from the disk.
         if self.name:
             self.process.must("account", "delete", self.name, "--yes")
@@ -72,6 +77,7 @@ class Writers:
         urls = [f"https://{self.number}.example/{one}" for one in TOGETHER]
         answer = await client.add(*urls)
         if answer.status == 200:
+            assert answer.body["failure"] == []
             self.acknowledged.update(urls)
         return answer.status
 
@@ -91,9 +97,8 @@ def wrong_after_kills(process, kills, after_a_kill=lambda _folder, _chance: None
     """Kill the service again and again while clients write; return what is wrong after one kill."""
     chance = random.Random(1)
     writers = Writers(process)
-    for number in range(kills):
-        if number % KILLS_OF_AN_ACCOUNT == 0:
-            writers.take_a_new_account()
+    for _ in range(kills):
+        writers.take_a_short_list()
         asyncio.run(writers.write_for(chance.uniform(0.01, 0.2)))
         after_a_kill(process.folder, chance)
         if wrong := writers.what_is_wrong():
