@@ -109,6 +109,7 @@ class Device(SimulatedApp):
     sends_totals: bool = True  # how long episodes are, and how their feeds call them
     account: str = ""  # whose password it sends with each request, without a session, as Kasts does
     others: Sequence[str] = ()  # it syncs for these devices, too: Kasts' "sync all devices"
+    has_double: bool = False  # one of the same product syncs for it, with the same password
     server_clock: Any = None
     pause: Any = lambda: None
     asked_since: list[int] = field(default_factory=list)
@@ -135,6 +136,8 @@ class Device(SimulatedApp):
             # Once the server knows of both, one goes: else it would be the only one.
             if sent := [url for url in mine if url not in self.queued]:
                 self.remove(self.chance.choice(sent))
+                if self.has_double:  # which may have told the server that one URL is all there is
+                    self.world.left.add(feed)
         elif self.chance.random() < 0.5:
             self.remove(mine[0])
             self.world.left.add(feed)

@@ -130,6 +130,7 @@ def new_devices(service, account, world, clock, seed, chance):
             kasts.others = [device.name for device in devices if device is not kasts]
         if chance.random() < 0.3:  # another device with the same app and the same password
             gpodder.account, gpodder.habits = account.name, kasts.habits
+            gpodder.has_double = bool(kasts.others)
     if chance.random() < 0.5:
         other.account = account.name
     return devices
