@@ -250,3 +250,17 @@ def test_actions_of_apps_that_take_escapes_away_are_of_the_feed_that_they_mean(p
     assert told["update_urls"] == [["https://c.example/a b", ""]]
     found = {action["episode"][-5]: action["podcast"] for action in person.actions(app)}
     assert found == {"0": COLONS, "1": COLONS, "2": spaces, "3": nowhere}
+
+
+def test_action_without_escapes_is_of_a_feed_that_an_undo_restores(person):
+    """Else apps would be sent only what was played before, and go back."""
+    add(person, COLONS)
+    app, api = person.app(), person.interface()
+    person.played(play(COLONS, EPISODE, 10, timestamp="2026-11-01T10:00:00"), app=app)
+    api.delete(f"/subscriptions/{parse_feed_url(COLONS).guid}")
+    later = play(unquote(COLONS), EPISODE, 900, timestamp="2026-11-02T10:00:00")
+    person.played(later, app=app)
+    deleted = ok(api.get("/history"))["changes"][0]["stamp"]
+    ok(api.post(f"/history/{deleted}/undo", json={}))
+    (told,) = person.actions(app)
+    assert (told["podcast"], told["position"]) == (COLONS, 900)

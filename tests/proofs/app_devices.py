@@ -136,7 +136,9 @@ class Device(SimulatedApp):
             # Once the server knows of both, one goes: else it would be the only one.
             if sent := [url for url in mine if url not in self.queued]:
                 self.remove(self.chance.choice(sent))
-                if self.has_double:  # which may have told the server that one URL is all there is
+                # The double may have told the server that one of the URLs is all there is; and apps
+                # that decode URLs remove both, if they are one then.
+                if self.has_double or len(set(map(unquote, map(plain, mine)))) < len(mine):
                     self.world.left.add(feed)
         elif self.chance.random() < 0.5:
             self.remove(mine[0])

@@ -94,15 +94,21 @@ def as_known(
 
     Only a URL that is unknown to the account can mean another, and only if exactly one feed
     matches. `find` returns the subscription that a guid resolves to, for the URL and for the
-    `others`, which `EscapedUrls` found.
+    `others`, which `EscapedUrls` found. With `may_be_unsubscribed`, a deleted feed can match if no
+    other does: an undo can restore it.
     """
     if not others or find(url.guid) is not None:
         return url
     found: dict[Guid, FeedUrl] = {}
+    deleted: dict[Guid, FeedUrl] = {}
     for other in others:
         feed = find(other.guid)
-        if feed is None or feed.deleted is not None:
+        if feed is None:
             continue
-        if feed.is_subscribed or may_be_unsubscribed:
+        if feed.deleted is not None:
+            deleted.setdefault(feed.guid, other)
+        elif feed.is_subscribed or may_be_unsubscribed:
             found.setdefault(feed.guid, other)
+    if may_be_unsubscribed:
+        found = found or deleted
     return next(iter(found.values())) if len(found) == 1 else url
