@@ -289,6 +289,8 @@ def test_app_that_asks_since_any_later_second_is_sent_all_after_the_reply_it_rec
     assert first_second(99, 20, SyncProgress(10)) == seconds.EVERYTHING
     assert after_reply(99, 20, SyncProgress(10, 3)) == SyncProgress(20, 3)
     assert after_reply(10, 10, SyncProgress(10, 3)) == SyncProgress(10, 3), "nothing changed"
+    for since in (20, 21):  # by its own clock, before it was sent that
+        assert after_reply(since, 20, SyncProgress(10, 3)) == SyncProgress(10, 3)
 
 
 def test_app_skips_its_own_upload_if_no_other_client_changed_anything_since_its_poll():

@@ -79,14 +79,17 @@ def has_acknowledged(since: Second, app: SyncProgress) -> bool:
 def after_reply(since: Second, newest: Second, app: SyncProgress) -> SyncProgress:
     """Return an app's sync progress after a reply with the timestamp `newest`.
 
-    It is unchanged if the app already had that timestamp.
+    It is unchanged if the app already had that timestamp, also by its own clock: then its next
+    request does not show whether it received this reply.
     """
-    if newest == app.last_sent:
+    is_acknowledged = has_acknowledged(since, app)
+    is_guessed = app.last_sent is not None and not is_acknowledged and since in {newest, newest + 1}
+    if newest == app.last_sent or is_guessed:
         return app
     return replace(
         app,
         last_sent=newest,
-        acknowledged=app.last_sent if has_acknowledged(since, app) else app.acknowledged,
+        acknowledged=app.last_sent if is_acknowledged else app.acknowledged,
     )
 
 
