@@ -79,12 +79,14 @@ def has_acknowledged(since: Second, app: SyncProgress) -> bool:
 def after_reply(since: Second, newest: Second, app: SyncProgress) -> SyncProgress:
     """Return an app's sync progress after a reply with the timestamp `newest`.
 
-    It is unchanged if the app already had that timestamp, also by its own clock: then its next
-    request does not show whether it received this reply.
+    It is unchanged if the app already had that timestamp.
     """
+    if newest == app.last_sent:
+        return app
     is_acknowledged = has_acknowledged(since, app)
-    is_guessed = app.last_sent is not None and not is_acknowledged and since in {newest, newest + 1}
-    if newest == app.last_sent or is_guessed:
+    # PinePods can have it from its own clock: its next request does not show whether it received
+    # this reply, so that is sent again until the clock moves on.
+    if app.last_sent is not None and not is_acknowledged and since in {newest, newest + 1}:
         return app
     return replace(
         app,
