@@ -1,7 +1,11 @@
 """The Store protocol in every store, method by method, and concurrent changes."""
 
 import asyncio
+import gc
 import threading
+import weakref
+from contextlib import suppress
+from functools import partial
 
 import apsw
 import asyncpg
@@ -172,6 +176,39 @@ async def test_request_that_fails_in_a_batch_fails_alone(store):
     assert failed == [ZeroDivisionError, UnknownSubscription]
     assert (one.feed_url, other.feed_url) == (A, B)
     assert len((await store.entries.whole(ALICE)).entries) == 2
+
+
+class Held:
+    """What a request has in hand, as a list of 20,000 feeds."""
+
+
+async def test_what_a_refused_change_held_is_freed_with_its_error(store):
+    # In a cycle it would stay until a full collection, which then stops all requests.
+    held = []
+
+    def refuse(*_):
+        decided_on = Held()
+        held.append(weakref.ref(decided_on))
+        raise InvalidInput("no")
+
+    async def refused(change):
+        asked_with = Held()
+        held.append(weakref.ref(asked_with))
+        await change(refuse)
+
+    gc.disable()
+    try:
+        for change in (
+            partial(store.entries.change, ALICE, [G1]),
+            partial(store.entries.change, ALICE, None),
+            partial(store.documents.change, ALICE, "settings", "a"),
+        ):
+            with suppress(InvalidInput):
+                await refused(change)
+            await add(store, (A, G1))  # the task of the batch goes on, and ends
+        assert [one() for one in held] == [None] * 6
+    finally:
+        gc.enable()
 
 
 REFUSED = (apsw.ConstraintError, asyncpg.IntegrityConstraintViolationError)

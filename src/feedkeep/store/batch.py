@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Generic, TypeAlias, TypeVar
 
 from feedkeep.model import Guid, Stamp, T, Value
-from feedkeep.model.errors import StoreUnavailable
+from feedkeep.model.errors import FeedkeepError, StoreUnavailable
 from feedkeep.runtime.recorder import Batches
 
 Item = TypeVar("Item")
@@ -189,7 +189,10 @@ class Batcher(Generic[Job, T]):
             queue = self._queues[key] = FairQueue(self._max_weight, self._max_share)
             self._workers[key] = asyncio.create_task(self._work(key))
         queue.add(_Queued(job, answer, since, weight, owner), weight, owner)
-        return await answer
+        try:
+            return await answer
+        finally:
+            del answer  # its error has this frame, and with it would stay until a full collection
 
     async def close(self) -> None:
         """Reject new jobs, and wait for the queued ones."""
@@ -288,4 +291,8 @@ def _answer(answer: asyncio.Future[T], outcome: Outcome[T]) -> None:
     elif isinstance(outcome, StopIteration):  # a future cannot carry it
         answer.set_exception(RuntimeError("a job raised StopIteration"))
     else:
+        if isinstance(outcome, FeedkeepError):
+            # Its frames hold what the job loaded, and hold the error itself: nothing would be freed
+            # until a full collection, which then stops the event loop.
+            outcome.__traceback__ = None
         answer.set_exception(outcome)

@@ -319,6 +319,9 @@ class Connections:
         pid = connection.get_server_pid()  # unknown once the connection is closed
         try:
             yield connection
+        except FeedkeepError as refusal:
+            await self._after(refusal, pool, connection, pid)
+            raise  # not from itself: such a cycle keeps all that its frames hold
         except Exception as error:
             raise await self._after(error, pool, connection, pid) from error
         except BaseException:  # the caller was cancelled, perhaps within a transaction
