@@ -58,7 +58,9 @@ _CANCEL_SECONDS = 1.0
 
 _POLL_SECONDS = 0.05
 _SWEEP_SECONDS = 1.0
-_ALLOCATIONS_UNTIL_COLLECTED = 50_000
+_COLLECTED_AFTER = (50_000, 2, 30)
+"""Allocations until the first generation is collected, and collections of each until the next."""
+
 _LOST_UNTIL_RELEASED = 50
 """Number of ended connections after which their memory is returned to the system."""
 
@@ -247,10 +249,12 @@ def _collect_seldom() -> None:
     """Run Python's garbage collector rarely, and exempt the objects that exist at the start.
 
     Requests create many short-lived objects, which trigger the collector, but no cycles. With
-    Python's threshold, 4,400 POSTs were answered per second; without the collector, 4,700.
+    Python's threshold, 4,400 POSTs were answered per second; without the collector, 4,700. The
+    second generation is collected sooner than by Python's thresholds: while an account of 20,000
+    feeds was loaded, one collection stopped all requests for 133 ms, and now for 64 ms.
     """
     gc.freeze()
-    gc.set_threshold(_ALLOCATIONS_UNTIL_COLLECTED)
+    gc.set_threshold(*_COLLECTED_AFTER)
 
 
 def _room_for_connections(settings: Settings) -> int:
