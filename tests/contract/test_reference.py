@@ -33,7 +33,7 @@ from feedkeep.rules.guids import parse_guid
 from feedkeep.url_sync import messages as sync_json
 
 SCHEMATHESIS = Path(sys.executable).with_name("schemathesis")
-CASES_FOR_AN_OPERATION = 10_000 if IS_FULL else 6 if IS_LONG else 1
+CASES_FOR_AN_OPERATION = 2_000 if IS_FULL else 6 if IS_LONG else 1
 PHASES = ["examples"]
 if IS_LONG:  # any values, one after the other, and each one at the edge of what the document says
     PHASES += ["fuzzing", "stateful", "coverage"]

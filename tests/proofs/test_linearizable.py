@@ -3,7 +3,8 @@
 Many clients write to and read from one account at once. The stamps in the replies give the order of
 the writes. It must agree with real time, and carrying the writes out again in that order, by the
 rules alone, must give every reply; a reply without a stamp must be right at some moment between its
-request and itself. Then the history is linearizable (Herlihy and Wing, 1990).
+request and itself. Then the history is linearizable (Herlihy and Wing, 1990). A request that is
+refused because its account is busy counts as one that was not made.
 """
 
 import asyncio
@@ -35,6 +36,7 @@ from feedkeep.model import Stamp
 from feedkeep.model.stamps import write_stamp
 
 CLIENTS = 16
+BUSY = 503  # where other programs have the processors, a few requests wait too long for a lock
 STAMPED = "uploads_tell_their_stamps"
 
 
@@ -129,7 +131,9 @@ def violations(operations):
         if write.received < newest_sent:
             yield f"{write} ended before one was sent that is older by its stamp"
         newest_sent = max(newest_sent, write.sent)
-    others = [operation for operation in operations if not operation.stamp]
+    others = [o for o in operations if not o.stamp and o.answer.status != BUSY]
+    if len(writes) + len(others) < 0.99 * len(operations):
+        yield "more than one request in a hundred was refused"
     places = _explaining_places(writes, others)
     if isinstance(places, str):
         yield places
