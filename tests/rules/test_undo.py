@@ -102,6 +102,14 @@ def test_restore_removed_brings_back_only_feeds_that_these_changes_removed_last(
     assert told(known.bring_back(restore_removed, [first, second])) == (None, 0, 0)
 
 
+def test_restore_removed_brings_back_feeds_whose_guid_changed_since():
+    known = Account(A, B)
+    stamp = known.leave(A, B)
+    known.update(A, new_guid=G1)
+    assert known.bring_back(restore_removed, [stamp]).feeds == 2
+    assert known.subscribed() == {A, B}
+
+
 def test_restore_removed_brings_back_deleted_feeds():
     known = Account(A, B)
     known.delete(A)

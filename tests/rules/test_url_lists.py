@@ -466,6 +466,16 @@ def test_feed_with_an_impossible_host_is_added_to_no_app_and_stays_until_one_rem
     assert IMPOSSIBLE not in changes_to_send(entries, 0, UNKNOWN, by_count=True).removed_texts
 
 
+@pytest.mark.parametrize(("listed", "then"), [([C, B], {C}), ([B, C], {B, C})])
+def test_whole_list_brings_back_a_deleted_feed_that_it_also_names_by_a_former_url(listed, then):
+    account = Account(A)
+    account.move(A, B)
+    account.move(B, C)
+    account.do(subscriptions.delete, guid(C))
+    account.do(url_lists.replace_list, whole_list(listed))
+    assert account.subscribed() == then
+
+
 def test_whole_list_shows_by_which_urls_an_app_has_the_feeds_that_moved():
     account = account_with("a", "c")
     account.move(A, B)

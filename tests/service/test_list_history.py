@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from whole_store import damages_of
 
 from feedkeep import model
-from feedkeep.model import Admitted, CredentialKind, Second, replace
+from feedkeep.model import Admitted, CredentialKind, Second, Stamp, replace
 from feedkeep.model.errors import InvalidInput, StoreUnavailable
 from feedkeep.rules import devices
 from feedkeep.rules.clock import DAY_US, SECOND_US
@@ -221,6 +221,18 @@ async def test_a_mass_unsubscribe_by_an_app_is_logged_once(service, clock, accou
             clock.go_on(minutes * MINUTE)
             await leave(service, account, *numbers, by=by)
     assert warnings(logs) == logged
+
+
+async def test_feeds_that_an_app_removed_one_by_one_are_all_offered_and_restored(service, account):
+    more = [f"https://more.example/{number}" for number in range(120)]
+    await service.subscriptions.add(account.id, [want(url, None) for url in more], TESTER)
+    for url in more:  # the Open Podcast API has no request for several
+        guid = parse_feed_url(url).guid
+        await service.subscriptions.set_subscribed(account.id, [guid], False, PHONE)
+    whole = await service.subscriptions.whole(account.id)
+    offered, _ = await service.history.newest_mass_unsubscribe(account.id, whole, Stamp(0))
+    assert len(offered.feeds) == 120
+    assert (await service.history.restore_removed(account.id, offered.stamps, BROWSER)).feeds == 120
 
 
 async def test_apps_that_are_counted_are_bounded(monkeypatch, service, account):

@@ -12,6 +12,7 @@ from feedkeep.model import (
     Entry,
     Guid,
     History,
+    Pointer,
     Snapshot,
     Stamp,
     Subscription,
@@ -247,13 +248,23 @@ def _removed(
     Also returns, for each feed, the stamp of the first of these changes that removed it.
     """
     before = {(state.entry.guid, state.ended): state for state in history.states if state.ended}
+    former = {  # a guid that a feed had until its guid changed
+        (state.entry.new_guid, state.began): state.entry.guid
+        for state in history.states
+        if isinstance(state.entry, Pointer)
+    }
     removed = []
     for present in history.states:
         feed = present.entry
         if present.ended is not None or not isinstance(feed, Subscription):
             continue
         was, first, here, began = feed, None, feed, present.began
-        while began and (earlier := before.get((feed.guid, began))):
+        while began:
+            earlier = before.get((here.guid, began))
+            if earlier is None and (guid := former.get((here.guid, began))):
+                earlier = before.get((guid, began))
+            if earlier is None:
+                break
             entry = earlier.entry
             if not isinstance(entry, Subscription) or status_of(entry) < status_of(here):
                 break  # the feed was added or restored

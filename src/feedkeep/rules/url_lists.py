@@ -335,6 +335,19 @@ def _after_replacing(snapshot: Snapshot, sent: Collection[Guid], app: AppUrls) -
     return app.with_known(spellings.intersection(sent)).with_gone(spellings.difference(sent))
 
 
+def _named(snapshot: Snapshot, url: FeedUrl) -> Guid:
+    """Return the guid of the feed that a listed URL means.
+
+    A former URL of a deleted feed is kept apart: the list may have its present URL, too.
+    """
+    entry = snapshot.entries.get(url.guid)
+    guid = url.guid if entry is None else target_guid(entry)
+    feed = snapshot.entries.get(guid)
+    if isinstance(feed, Subscription) and feed.deleted and feed.feed_url != url.text:
+        return url.guid
+    return guid
+
+
 def differences(
     snapshot: Snapshot, wanted: Sequence[FeedUrl]
 ) -> tuple[Sequence[FeedUrl], Sequence[FeedUrl]]:
@@ -342,10 +355,7 @@ def differences(
 
     Feeds that apps are not sent are not removed (C3.18).
     """
-    entries = snapshot.entries
-    by_guid = {
-        target_guid(entries[url.guid]) if url.guid in entries else url.guid: url for url in wanted
-    }
+    by_guid = {_named(snapshot, url): url for url in wanted}
     listed = {feed.guid: feed for feed in subscribed(snapshot)}
     add = [url for guid, url in by_guid.items() if guid not in listed]
     left = [feed.feed_url for guid, feed in listed.items() if guid not in by_guid]

@@ -38,7 +38,9 @@ from feedkeep.store.base import Store
 NEWEST = Stamp(2**63 - 1)
 """Greater than every timestamp in use."""
 
-_CHANGES_SEARCHED = 50
+_CHANGES_SEARCHED = 500
+"""An app of the Open Podcast API empties a list by one change for each feed."""
+
 _ASKED_ABOUT_DAYS = 30
 
 Decide: TypeAlias = Callable[[Snapshot, Collection[Guid]], Decision[ListRestored]]
